@@ -1,11 +1,13 @@
-// Runs all benchmarks, each in its own process, so that none affects the next: `npm run bench`.
+// Runs all benchmarks, each in its own process, so that none affects the next, and writes their sections of docs/numbers.md: `npm run bench`.
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
 const names = ['counters', 'validity', 'fidelity', 'steps', 'stores', 'postgres', 'session']
-const options = process.argv.slice(2)
-const isJson = options.includes('--json')
+const given = process.argv.slice(2)
+const isJson = given.includes('--json')
+// Numbers for machines are for comparing runs; the others are published.
+const options = isJson ? given : ['--write', ...given]
 
 const results: unknown[] = []
 for (const name of names) {

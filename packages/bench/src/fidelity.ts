@@ -32,7 +32,6 @@ import {
   figure,
   percent,
   progress,
-  publish,
   type Row,
   readSettings,
   report,
@@ -118,8 +117,10 @@ async function main(): Promise<void> {
     },
     { title: 'By source: cost, and facts in arguments that are visible', rows: sourceRows(judged) },
   ]
-  report('fidelity', tables, settings)
-  if (!settings.write) return
+  if (!settings.write) {
+    report('fidelity', tables, settings)
+    return
+  }
   const points = totals.map(({ name, totals: own }) => ({
     name,
     x: own.cost / none.cost,
@@ -133,7 +134,7 @@ async function main(): Promise<void> {
   })
   mkdirSync(plots, { recursive: true })
   writeFileSync(join(plots, 'cost-fidelity.svg'), plot)
-  publish('fidelity', tables, '![Cost and visible facts](plots/cost-fidelity.svg)\n\n')
+  report('fidelity', tables, settings, '![Cost and visible facts](plots/cost-fidelity.svg)\n\n')
 }
 
 /** Distributes contenders over one worker per core. */

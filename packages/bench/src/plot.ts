@@ -1,4 +1,4 @@
-// Scatter plot of a benchmark as an SVG file.
+// Plots of a benchmark as SVG files: points, and lines on logarithmic axes.
 
 export interface PlotPoint {
   readonly name: string
@@ -51,6 +51,69 @@ ${marks.join('\n')}
 ${list.join('\n')}
 </svg>
 `
+}
+
+/** One contender: its cost at each length. */
+export interface PlotLine {
+  readonly name: string
+  readonly points: readonly (readonly [x: number, y: number])[]
+  /** Drawn in colour: ours. */
+  readonly isOurs: boolean
+}
+
+/** Lines on two logarithmic axes: what grows with the length rises, what does not is level. */
+export function logLines(lines: readonly PlotLine[], options: PlotOptions): string {
+  const all = lines.flatMap(({ points }) => points)
+  const [xLow, xHigh] = decades(all.map(([x]) => x))
+  const [yLow, yHigh] = decades(all.map(([, y]) => y))
+  const toX = (x: number): number =>
+    left + ((Math.log10(x) - xLow) / (xHigh - xLow)) * (width - left - right)
+  const toY = (y: number): number =>
+    height - bottom - ((Math.log10(y) - yLow) / (yHigh - yLow)) * (height - top - bottom)
+  const round = (value: number): string => value.toFixed(1)
+  const xTicks = ticksOf(xLow, xHigh).map(
+    (x) =>
+      `<path d="M${round(toX(x))} ${top}V${height - bottom}" stroke="#eee"/><text x="${round(toX(x))}" y="${height - bottom + 16}" text-anchor="middle" fill="#444">${x.toLocaleString('en-US')}</text>`,
+  )
+  const yTicks = ticksOf(yLow, yHigh).map(
+    (y) =>
+      `<path d="M${left} ${round(toY(y))}H${width - right}" stroke="#eee"/><text x="${left - 6}" y="${round(toY(y) + 4)}" text-anchor="end" fill="#444">${y}</text>`,
+  )
+  const drawn = lines.map(({ points, isOurs }, index) => {
+    const path = points.map(
+      ([x, y], at) => `${at === 0 ? 'M' : 'L'}${round(toX(x))} ${round(toY(y))}`,
+    )
+    const [lastX, lastY] = points.at(-1) ?? [1, 1]
+    const colour = isOurs ? '#0a6' : '#888'
+    return `<path d="${path.join('')}" fill="none" stroke="${colour}" stroke-width="2"/><text x="${round(toX(lastX) + 4)}" y="${round(toY(lastY) + 4)}" fill="${colour}">${index + 1}</text>`
+  })
+  const list = lines.map(
+    ({ name, isOurs }, index) =>
+      `<text x="${width - right + 30}" y="${top + 16 * index}" fill="${isOurs ? '#0a6' : '#444'}">${index + 1} ${escapeText(name)}</text>`,
+  )
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="11">
+<title>${escapeText(options.title)}</title>
+<rect width="${width}" height="${height}" fill="#fff"/>
+<text x="${left}" y="20" font-size="14" fill="#222">${escapeText(options.title)}</text>
+${xTicks.join('\n')}
+${yTicks.join('\n')}
+<path d="M${left} ${top}V${height - bottom}H${width - right}" fill="none" stroke="#999"/>
+<text x="${(left + width - right) / 2}" y="${height - 12}" text-anchor="middle" fill="#444">${escapeText(options.xLabel)}</text>
+<text x="${left}" y="${top - 6}" fill="#444">${escapeText(options.yLabel)}</text>
+${drawn.join('\n')}
+${list.join('\n')}
+</svg>
+`
+}
+
+/** Whole powers of ten around the values. */
+function decades(values: readonly number[]): readonly [number, number] {
+  const low = Math.floor(Math.log10(Math.min(...values)))
+  return [low, Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values))))]
+}
+
+function ticksOf(low: number, high: number): readonly number[] {
+  return Array.from({ length: high - low + 1 }, (_, index) => Number(`1e${low + index}`))
 }
 
 function escapeText(text: string): string {

@@ -41,8 +41,14 @@ export function readSettings(): Settings {
   return { json: values.json, write: values.write, directory: values.dir }
 }
 
-/** Prints what a benchmark found, to the standard output. */
-export function report(bench: string, tables: readonly Table[], { json }: Settings): void {
+/** Prints what a benchmark found, to the standard output; with `--write` also into docs/numbers.md, behind `before`. */
+export function report(
+  bench: string,
+  tables: readonly Table[],
+  { json, write }: Settings,
+  before = '',
+): void {
+  if (write) publish(bench, tables, before)
   if (json) {
     const plain = tables.map(({ rows, ...table }) => ({ ...table, rows: rows.map(plainRow) }))
     const body = { bench, ...machine(), tables: plain }

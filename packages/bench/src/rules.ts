@@ -13,7 +13,6 @@ import {
   endProgress,
   percent,
   progress,
-  publish,
   type Row,
   readSettings,
   report,
@@ -32,7 +31,6 @@ const settings = readSettings()
 const tables: Table[] = [await rulesKept(), falsePositives(settings.directory)]
 endProgress()
 report('rules', tables, settings)
-if (settings.write) publish('rules', tables)
 
 async function rulesKept(): Promise<Table> {
   const rows: Row[] = []

@@ -1,5 +1,7 @@
 // Cost of one more step in a growing conversation: `npm run bench:steps`.
 
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { trimMessages } from '@langchain/core/messages'
 import { pruneMessages } from 'ai'
 import { conversationOf, type Step, turnOf } from './agent.ts'
@@ -8,6 +10,7 @@ import { type Contender, race, type Timing } from './harness.ts'
 import { memoryStore, openThread, project, resolveCounter, type Store } from './oriel.ts'
 import { toAiSdk } from './peers/ai-sdk.ts'
 import { countCharacters, createCounter, toLangchain } from './peers/langchain.ts'
+import { logLines } from './plot.ts'
 import {
   endProgress,
   type Figure,
@@ -29,6 +32,9 @@ const sizes = [100, 1000, 10_000]
 const longest = 100_000
 const baseSize = 1000
 const budget = 32_000
+/** Calls in one timed run: the clock itself takes a part of a millisecond. */
+const callsPerRun = 5
+const messagesPerCall = 4
 const window = { history: { policy: 'lastN', length: 10 } } as const
 
 /** A contender at one size, with the name of its row. */
@@ -56,7 +62,7 @@ report(
       notes: [
         'Medians of CPU time; contenders and sizes take turns in every round. A step is what happens before one model call.',
         'Threads append the new messages and view the conversation, on memoryStore. With a window: the mean of the 4 steps of a turn.',
-        'The others get the whole conversation, in their own classes, made before the clock starts.',
+        'The others get their list again with 4 new messages, in their own classes, and each answers as it documents; project goes on from its last call.',
         '"trimMessages, estimate" counts with our counter, and remembers each message: see peers/langchain.ts.',
         'The naive loop copies and counts everything and leaves nothing out. pruneMessages knows no budget and counts nothing.',
       ],
@@ -82,7 +88,30 @@ report(
     { title: 'What the thread asks of its store per step', rows: work },
   ],
   settings,
+  plotOf(timings),
 )
+
+/** Writes the plot, and answers the line that shows it. */
+function plotOf(all: readonly (Timing & Sized)[]): string {
+  if (!settings.write) return ''
+  const names = [...new Set(all.map(({ row }) => row))]
+  const lines = names.map((name) => ({
+    name,
+    isOurs: name.startsWith('project') || name.startsWith('thread'),
+    points: all
+      .filter(({ row }) => row === name)
+      .map(({ size, medianMs }) => [size, Math.max(medianMs, 0.001)] as const),
+  }))
+  const svg = logLines(lines, {
+    title: 'Cost of one more call, by the length of the conversation',
+    xLabel: 'messages so far',
+    yLabel: 'milliseconds of computing',
+  })
+  const images = join(import.meta.dirname, '../../../docs/images')
+  mkdirSync(images, { recursive: true })
+  writeFileSync(join(images, 'cost-against-length.svg'), svg)
+  return '![Cost against length](images/cost-against-length.svg)\n\n'
+}
 
 async function raceAll() {
   const contenders: Sized[] = []
@@ -90,6 +119,7 @@ async function raceAll() {
     contenders.push(...statelessContenders(size))
     contenders.push((await growingThread(size, 'thread, lastN 10')).contender)
     contenders.push((await growingThread(size, 'thread, 32k tokens')).contender)
+    contenders.push((await growingThread(size, 'thread, recommended')).contender)
   }
   return raceSized(contenders)
 }
@@ -105,34 +135,64 @@ async function raceWindow() {
 
 async function raceSized(contenders: readonly Sized[]) {
   const results = await race(contenders, {
-    rounds: 40,
+    rounds: 15,
     clock: 'cpu',
     onRound: (done, of) => progress(`steps: round ${done} of ${of}`),
   })
   return contenders.map((contender, index) => ({ ...contender, ...(results[index] as Timing) }))
 }
 
+/** A conversation that a loop keeps itself, in the classes of each contender. */
+interface GrowingList {
+  readonly messages: ChatMessage[]
+  readonly langchain: ReturnType<typeof toLangchain>
+  readonly aiSdk: ReturnType<typeof toAiSdk>
+}
+
+/** Contenders that get the whole list again with a few new messages, as a loop does before each model call. Each has a list of its own. */
 function statelessContenders(size: number): readonly Sized[] {
-  const messages = conversationOf(size)
-  const langchain = toLangchain(messages)
-  const aiSdk = toAiSdk(messages)
   const counter = resolveCounter('estimate')
   const trim = { maxTokens: budget, strategy: 'last', includeSystem: true } as const
-  const runs: Readonly<Record<string, () => unknown>> = {
-    'project, lastN 10': () => project(messages, window),
-    'project, 32k tokens': () => project(messages, undefined, { budget }),
-    'naive loop': () => naiveLoop(messages),
-    'trimMessages, chars/4': () =>
+  const keepRecent = { toolResults: { strategy: 'keepRecent', max: 10 } } as const
+  const calls: Readonly<Record<string, (list: GrowingList) => unknown>> = {
+    'project, keepRecent 10': ({ messages }) => project(messages, keepRecent),
+    'project, lastN 10': ({ messages }) => project(messages, window),
+    'project, 32k tokens': ({ messages }) => project(messages, undefined, { budget }),
+    'project, recommended': ({ messages }) => project(messages, 'recommended'),
+    'naive loop': ({ messages }) => naiveLoop(messages),
+    'trimMessages, chars/4': ({ langchain }) =>
       trimMessages(langchain, { ...trim, tokenCounter: countCharacters }),
-    'trimMessages, estimate': () =>
+    'trimMessages, estimate': ({ langchain, messages }) =>
       trimMessages(langchain, {
         ...trim,
         tokenCounter: createCounter((index) => chatTokens(counter, messages[index] as ChatMessage)),
       }),
-    pruneMessages: () =>
+    pruneMessages: ({ aiSdk }) =>
       pruneMessages({ messages: aiSdk, reasoning: 'all', toolCalls: 'before-last-2-messages' }),
   }
-  return Object.entries(runs).map(([row, run]) => ({ name: row, row, size, run }))
+  // It counts the whole list again for every message that it leaves out: minutes at this length.
+  const isTooSlow = (row: string): boolean => row === 'trimMessages, estimate' && size > baseSize
+  const contenders = Object.entries(calls).filter(([row]) => !isTooSlow(row))
+  return contenders.map(([row, call]) => {
+    const whole = conversationOf(size + 20 * callsPerRun * messagesPerCall)
+    const list: GrowingList = { messages: [], langchain: [], aiSdk: [] }
+    const grow = (to: number): void => {
+      const added = whole.slice(list.messages.length, to)
+      list.langchain.push(...toLangchain(added, list.messages.length))
+      list.messages.push(...added)
+      if (row === 'pruneMessages')
+        list.aiSdk.splice(0, list.aiSdk.length, ...toAiSdk(list.messages))
+    }
+    grow(size)
+    const run = async (): Promise<void> => {
+      for (let done = 0; done < callsPerRun; done++) {
+        // Its classes are not made inside the clock.
+        if (row !== 'pruneMessages') grow(list.messages.length + messagesPerCall)
+        await call(list)
+      }
+    }
+    return { name: row, row, size, steps: callsPerRun, run }
+  })
 }
 
 /**
@@ -141,12 +201,13 @@ function statelessContenders(size: number): readonly Sized[] {
  */
 async function growingThread(
   size: number,
-  row: 'thread, lastN 10' | 'thread, 32k tokens',
+  row: 'thread, lastN 10' | 'thread, 32k tokens' | 'thread, recommended',
 ): Promise<GrowingThread> {
   const counts = { read: 0, written: 0, shown: 0, steps: 0 }
   const store = countingStore(memoryStore(), counts)
-  const hasWindow = row === 'thread, lastN 10'
-  const thread = await openThread({ store, ...(hasWindow ? { policy: window } : {}) })
+  const hasWindow = row !== 'thread, 32k tokens'
+  const policy = row === 'thread, lastN 10' ? window : 'recommended'
+  const thread = await openThread({ store, ...(hasWindow ? { policy } : {}) })
   // The window moves once a turn, and that must be in every run; fitting costs the same at every step.
   const steps = hasWindow ? turnOf(0).length : 1
   const look = () => thread.view(hasWindow ? {} : { budget })

@@ -13,8 +13,13 @@ import { mostPlainTokens } from './core/tokens/margin.ts'
 import { mostViewTokens, viewTokens } from './core/tokens/tally.ts'
 import { tailOf } from './core/view/audience.ts'
 import type { Profile, Repair } from './core/view/profile.ts'
-import { type Rendered, render } from './core/view/render.ts'
-import { repair } from './core/view/repair.ts'
+import {
+  madeSegment,
+  messagesIn,
+  perSegment,
+  type Segment,
+  segmentsOf,
+} from './core/view/segments.ts'
 import type { ViewMessage } from './core/view/view.ts'
 import { fitToBudget, type RequestPart } from './schedule/budget-ladder.ts'
 import type { Fitted } from './schedule/fitted-view.ts'
@@ -38,6 +43,8 @@ export interface AssembleOptions {
 }
 
 export interface Assembled {
+  /** The messages in pieces, which are the same objects in the next view where they are shown as they were. */
+  readonly segments: readonly Segment[]
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
   readonly fitted: Pick<Fitted, 'edits' | 'folded' | 'digest'>
@@ -63,15 +70,14 @@ export function assemble(
   options: AssembleOptions,
 ): Assembled {
   const { profile, frameTokens = () => 0, budget, hasExpandTool, searchTool } = options
-  const rendered: readonly Rendered[] = render(state, planned)
   const offered = hasExpandTool === true
   const checkpoint = checkpointOf(state, planned, (text) =>
     offered ? withSearchOffer(text, searchTool) : withoutOffer(text),
   )
-  const repaired = repair(state, rendered, profile, checkpoint?.text)
+  const repaired = segmentsOf(state, planned, { profile, checkpoint: checkpoint?.text })
   const tail = sendable(withMemory(tailOf(state, planned), options.tail), profile)
   const around = (): number => frameTokens() + viewTokens(state, tail)
-  const { fitted, bound } = fitAndBind(state, repaired.messages, planned, {
+  const { fitted, bound } = fitAndBind(state, repaired, planned, {
     ...options,
     checkpoint,
     aroundTokens: budget === undefined ? 0 : mostPlainTokens(state.counter, around()),
@@ -80,29 +86,39 @@ export function assemble(
       { name: 'content shown only now', tokens: viewTokens(state, tail) },
     ],
   })
-  const { messages, hadHints } =
-    hasExpandTool === false
-      ? withoutHints(bound.messages)
-      : { messages: bound.messages, hadHints: false }
+  const unhinted = hasExpandTool === false ? bound.segments.map(withoutHintsIn) : []
+  const hadHints = unhinted.some((one) => one.hadHints)
+  const segments = hadHints ? unhinted.map(({ segment }) => segment) : bound.segments
+  const shown = tail.length === 0 ? segments : [...segments, madeSegment(tail)]
   let tokens: number | undefined
+  let messages: readonly ViewMessage[] | undefined
   const assembled: Assembled = {
-    messages: tail.length === 0 ? messages : [...messages, ...tail],
-    repairs: [...repaired.repairs, ...bound.repairs],
+    segments: shown,
+    get messages() {
+      messages ??= messagesIn(shown)
+      return messages
+    },
+    repairs: [...repaired.flatMap(({ repairs }) => repairs), ...bound.repairs],
     fitted,
     turnsReasoningOff: bound.turnsReasoningOff,
     isRecord: bound.isRecord,
     offering:
       hasExpandTool === false && (hadHints || checkpoint !== undefined)
-        ? unbinding(state, messages, profile, bound.isRecord)
+        ? unbinding(state, messagesIn(segments), profile, bound.isRecord)
         : undefined,
     tokens: () => {
-      tokens ??= around() + viewTokens(state, messages)
+      tokens ??= around() + viewTokens(state, messagesIn(segments))
       return tokens
     },
   }
   const first = fittedFrom(state, { fitted, bound, checkpoint, planned })
-  return first === Infinity ? assembled : { ...assembled, fittedFrom: first }
+  return first === Infinity ? assembled : Object.assign(assembled, { fittedFrom: first })
 }
+
+const withoutHintsIn = perSegment((segment) => {
+  const { messages, hadHints } = withoutHints(segment.messages)
+  return { segment: hadHints ? { ...segment, messages } : segment, hadHints }
+})
 
 /** Edits that leave out reasoning which may be bound to the list of tools; undefined where an open tool loop needs it. */
 function unbinding(
@@ -145,7 +161,7 @@ function sendable(tail: ViewMessage | undefined, profile: Profile): readonly Vie
 /** Fits, then leaves out what the fitting has unbound. Where the record of a loop is longer than the loop, the rest gets less. */
 function fitAndBind(
   state: State,
-  messages: readonly ViewMessage[],
+  segments: readonly Segment[],
   planned: readonly Edit[],
   options: BindOptions,
 ): { readonly fitted: Fitted; readonly bound: Bound } {
@@ -154,11 +170,11 @@ function fitAndBind(
   for (let room = budget; ; ) {
     const fitted =
       room === undefined
-        ? unfitted(messages)
-        : fitToBudget(state, messages, { ...around, budget: Math.max(1, room) })
+        ? unfitted(segments)
+        : fitToBudget(state, segments, { ...around, budget: Math.max(1, room) })
     const bound = bind(state, fitted, planned, options)
     if (budget === undefined || room === undefined || !bound.isRecord) return { fitted, bound }
-    const excess = frame + mostViewTokens(state, bound.messages) - budget
+    const excess = frame + mostViewTokens(state, messagesIn(bound.segments)) - budget
     if (excess <= 0) return { fitted, bound }
     room -= excess
   }
@@ -170,7 +186,7 @@ interface BindOptions extends AssembleOptions {
   readonly checkpoint: Edit | undefined
 }
 
-interface Bound extends Pick<Assembled, 'messages' | 'repairs' | 'turnsReasoningOff' | 'isRecord'> {
+interface Bound extends Pick<Assembled, 'segments' | 'repairs' | 'turnsReasoningOff' | 'isRecord'> {
   /** Whether results in it had to be clipped. */
   readonly isClipped?: boolean
 }
@@ -191,10 +207,12 @@ function fittedFrom(
 ): number {
   const seqs = [
     ...fitted.edits.map(firstOf),
-    ...rewritten(fitted).flatMap((message) => seqsIn(message, checkpoint)),
+    ...(fitted.foldedFrom === undefined
+      ? rewritten(fitted).flatMap((message) => seqsIn(message, checkpoint))
+      : [fitted.foldedFrom]),
     ...(isClipped ? [(loopStart(state, planned) ?? 0) + 1] : []),
   ]
-  return Math.min(...seqs)
+  return seqs.reduce((first, seq) => Math.min(first, seq), Infinity)
 }
 
 /** Whole messages that are not shown as they were: folded, or the shortened checkpoint. */
@@ -216,22 +234,27 @@ const recordLengths = [Infinity, 8000, 2000, 500, 100] as const
 /** Leaves out reasoning that is bound to what has changed. In an open loop the provider demands it: then the loop goes as a record. */
 function bind(state: State, fitted: Fitted, planned: readonly Edit[], options: BindOptions): Bound {
   const { profile, mayTurnReasoningOff = false, budget = Infinity } = options
-  const { messages } = fitted
+  const { segments } = fitted
   const { bindsReasoning = false } = profile
-  const plain = { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
+  const plain = { segments, repairs: [], turnsReasoningOff: false, isRecord: false }
   if (bindsReasoning === false) return plain
-  const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted, options.checkpoint)]
-  if (changes.length === 0 && !messages.some(hasReasoning)) return plain
+  const edits = [...planned, ...fitted.edits]
+  const dropped = edits.flatMap((edit) => thoughtDroppedBy(state, edit))
+  if (dropped.length === 0 && !segments.some(hasReasoning)) return plain
+  const messages = messagesIn(segments)
+  const changes = [...edits, ...foldedAsEdits(fitted, options.checkpoint)]
   const isFitted = fitted.edits.length + rewritten(fitted).length > 0
   const rule = profile.rules.reasoning
   const isBound = typeof bindsReasoning === 'function' ? bindsReasoning : () => true
   const binding = { rule, isBound, isFitted }
   const { cut: unbound, ...bound } = withoutUnboundReasoning(state, messages, changes, binding)
-  const cut = new Set([...unbound, ...changes.flatMap((edit) => thoughtDroppedBy(state, edit))])
+  const cut = new Set([...unbound, ...dropped])
   const start = loopStart(state, planned) ?? Infinity
   const isLoopCut = [...cut].some((seq) => seq > start)
   if (!isLoopCut || mayTurnReasoningOff) {
-    return { ...bound, turnsReasoningOff: isLoopCut, isRecord: false }
+    const { repairs } = bound
+    const kept = bound.messages === messages ? segments : [madeSegment(bound.messages)]
+    return { segments: kept, repairs, turnsReasoningOff: isLoopCut, isRecord: false }
   }
   const room = budget - options.aroundTokens
   const records = recordLengths.map((resultLength) => () => {
@@ -242,7 +265,7 @@ function bind(state: State, fitted: Fitted, planned: readonly Edit[], options: B
   )
   const record = (fits ?? (records.at(-1) as (typeof records)[number]))()
   return {
-    messages: record.messages,
+    segments: [madeSegment(record.messages)],
     repairs: [...bound.repairs, ...record.repairs],
     turnsReasoningOff: false,
     isRecord: true,
@@ -250,9 +273,9 @@ function bind(state: State, fitted: Fitted, planned: readonly Edit[], options: B
   }
 }
 
-function hasReasoning({ blocks }: ViewMessage): boolean {
-  return blocks.some(({ type }) => type === 'reasoning')
-}
+const hasReasoning = perSegment(({ messages }) =>
+  messages.some(({ blocks }) => blocks.some(({ type }) => type === 'reasoning')),
+)
 
 /** The message that loses signed reasoning by an edit of that very block. */
 function thoughtDroppedBy(state: State, { form, target }: Edit): readonly number[] {
@@ -280,8 +303,8 @@ function checkpointOf(
   return text === edit.text ? edit : { ...edit, text }
 }
 
-function unfitted(messages: readonly ViewMessage[]): Fitted {
-  return { messages, tokens: 0, edits: [], folded: [] }
+function unfitted(segments: readonly Segment[]): Fitted {
+  return { segments, tokens: 0, edits: [], folded: [] }
 }
 
 function foldedAsEdits(fitted: Fitted, checkpoint: Edit | undefined): readonly Edit[] {

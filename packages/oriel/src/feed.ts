@@ -8,44 +8,127 @@ import { State } from './core/state/state.ts'
 import { isCheckpoint, type PlanContext, plan } from './plan.ts'
 import type { Policy } from './policy/schema.ts'
 
-/** What the newest view would change, on top of the edits that the state holds by now. */
+export type FeedContext = Omit<PlanContext, 'cache'>
+
+/** A state that is fed a list of messages, at once or as the list grows: both end in the same view. */
+export class Feed {
+  readonly state: State
+  readonly #policy: Policy
+  readonly #context: FeedContext
+  #hasSigned = false
+  /** The log's length at the newest request of a replayed list. */
+  #sent: number | undefined
+  /** What the newest view would change. */
+  #planned: { readonly version: number; readonly edits: readonly Edit[] } | undefined
+
+  constructor(state: State, policy: Policy, context: FeedContext) {
+    this.state = state
+    this.#policy = policy
+    this.#context = context
+  }
+
+  /**
+   * Whether these messages may be added to those before. A list with signed reasoning is read as a whole where rules look back at what
+   * was thought before they acted.
+   */
+  mayAdd(drafts: readonly Draft[]): boolean {
+    if (this.#policy.schedule === 'cache-aware') return true
+    if (!this.#hasSigned && !drafts.some(isSigned)) return true
+    return !isSteady(this.#policy) && this.#policy.compaction === undefined && this.#hasSigned
+  }
+
+  /** What the newest view would change once these messages are there, on top of the edits that the state holds by then. */
+  add(drafts: readonly Draft[]): readonly Edit[] {
+    this.#hasSigned ||= drafts.some(isSigned)
+    if (this.#policy.schedule === 'cache-aware') this.#replay(drafts)
+    else this.#append(drafts)
+    const edits = this.#edits()
+    if (!isSteady(this.#policy) || this.#hasSigned) return edits
+    for (const edit of edits) this.state.adopt(edit)
+    return []
+  }
+
+  #append(drafts: readonly Draft[]): void {
+    const { state } = this
+    const { now } = this.#context
+    const isFirst = state.version === 0
+    const before =
+      this.#policy.compaction === undefined || !this.#hasSigned || !isFirst
+        ? 0
+        : beforeOpenLoop(state, drafts, now)
+    if (before > 0) {
+      for (const entry of prepare(state, drafts.slice(0, before), now)) state.apply(entry)
+      // A checkpoint that was due when a tool loop with signed reasoning began is what that reasoning was made on.
+      const { edits } = plan(state, this.#policy, this.#context)
+      if (edits.some(isCheckpoint)) apply(state, edits, now)
+    }
+    for (const entry of prepare(state, drafts.slice(before), now)) state.apply(entry)
+  }
+
+  /** What was decided at a step depends on what had been sent before it: a list of messages is replayed from its first answer on. */
+  #replay(drafts: readonly Draft[]): void {
+    const { state } = this
+    const { now } = this.#context
+    for (const draft of drafts) {
+      if (draft.role === 'assistant') {
+        apply(state, this.#edits(), now)
+        this.#sent = state.version
+      }
+      for (const entry of prepare(state, [draft], now)) state.apply(entry)
+    }
+  }
+
+  #edits(): readonly Edit[] {
+    const { version } = this.state
+    if (this.#planned?.version === version) return this.#planned.edits
+    const { edits } = plan(this.state, this.#policy, this.#planContext())
+    this.#planned = { version, edits }
+    return edits
+  }
+
+  #planContext(): PlanContext {
+    if (this.#policy.schedule !== 'cache-aware') return this.#context
+    const cache = { idleMs: 0, ...(this.#sent === undefined ? {} : { sent: this.#sent }) }
+    return { ...this.#context, cache: () => cache }
+  }
+}
+
+/** Feeds a state once; see `Feed.add`. */
 export function feed(
   state: State,
   drafts: readonly Draft[],
   policy: Policy,
-  context: Omit<PlanContext, 'cache'>,
+  context: FeedContext,
 ): readonly Edit[] {
-  if (policy.schedule !== 'cache-aware') {
-    const before = policy.compaction === undefined ? 0 : beforeOpenLoop(state, drafts, context.now)
-    for (const entry of prepare(state, drafts.slice(0, before), context.now)) state.apply(entry)
-    // A checkpoint that was due when a tool loop with signed reasoning began is what that reasoning was made on.
-    const { edits } = before === 0 ? { edits: [] } : plan(state, policy, context)
-    if (edits.some(isCheckpoint)) apply(state, edits, context.now)
-    for (const entry of prepare(state, drafts.slice(before), context.now)) state.apply(entry)
-    return plan(state, policy, context).edits
-  }
-  let sent: number | undefined
-  const edits = (): readonly Edit[] => {
-    const cache = { idleMs: 0, ...(sent === undefined ? {} : { sent }) }
-    return plan(state, policy, { ...context, cache: () => cache }).edits
-  }
-  // What was decided at a step depends on what had been sent before it: a list of messages is replayed from its first answer on.
-  for (const draft of drafts) {
-    if (draft.role === 'assistant') {
-      apply(state, edits(), context.now)
-      sent = state.version
-    }
-    for (const entry of prepare(state, [draft], context.now)) state.apply(entry)
-  }
-  return edits()
+  return new Feed(state, policy, context).add(drafts)
+}
+
+/**
+ * Whether every edit of a policy, once made, is made again of any longer list: then it is put in force, and rules look at what is new. What
+ * a checkpoint covers, which result is relevant and which one repeats another depend on what came last.
+ */
+function isSteady({
+  schedule,
+  history,
+  toolOutput,
+  toolResults,
+  expiry,
+  ...rest
+}: Policy): boolean {
+  if (schedule === 'cache-aware') return false
+  if (expiry?.relevance !== undefined || expiry?.duplicates !== undefined) return false
+  return Object.values(rest).every((part) => part === undefined)
+}
+
+function isSigned({ content }: Draft): boolean {
+  return (
+    typeof content !== 'string' &&
+    content.some((block) => block.type === 'reasoning' && block.signature !== undefined)
+  )
 }
 
 /** How many drafts stand before the open tool loop that carries signed reasoning; 0 where there is none. */
 function beforeOpenLoop({ counter, salt }: State, drafts: readonly Draft[], now: number): number {
-  const isSigned = ({ content }: Draft): boolean =>
-    typeof content !== 'string' &&
-    content.some((block) => block.type === 'reasoning' && block.signature !== undefined)
-  if (!drafts.some(isSigned)) return 0
   const state = new State({ counter, salt })
   for (const entry of prepare(state, drafts, now)) state.apply(entry)
   const start = waitsFrom(state)

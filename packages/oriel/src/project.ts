@@ -1,23 +1,27 @@
 // The stateless function: messages in, messages out, in the same format.
 
-import { assemble } from './assemble.ts'
+import { type AssembleOptions, assemble } from './assemble.ts'
+import type { Edit } from './core/log/entry.ts'
 import { OrielError } from './core/log/errors.ts'
 import { fixedSalt } from './core/log/ids.ts'
-import type { Json } from './core/log/json.ts'
+import { copyPlain, type Json } from './core/log/json.ts'
 import { assertOptions, type OptionNames } from './core/log/options.ts'
 import { carriesExpandTool, searchToolIn } from './core/state/expansion.ts'
 import { State } from './core/state/state.ts'
 import { framePartTokens, frameTokens } from './core/tokens/tally.ts'
+import type { Repair } from './core/view/profile.ts'
 import { lossesAsRepairs } from './core/view/repair.ts'
 import { traceOf } from './core/view/trace.ts'
 import { assertFrame, type Change, type Frame, type TokenCount } from './core/view/view.ts'
 import { resolveCounter, type TokensOption } from './counters.ts'
-import { feed } from './feed.ts'
+import { Feed } from './feed.ts'
+import { handOut } from './hand-out.ts'
 import { windowOfModel } from './plan.ts'
 import { type PolicyInput, parsePolicy } from './policy/schema.ts'
+import { type ReadList, readList } from './projected-lists.ts'
 import { assertTogether } from './propose.ts'
-import type { FormatName } from './providers/format.ts'
-import { decodeWithOwnFields } from './providers/own-fields.ts'
+import { type EncodedSegment, encodeSegments } from './providers/encode-segments.ts'
+import type { Decoded, Format, FormatName, Origin } from './providers/format.ts'
 import { formatNamed } from './providers/registry.ts'
 import { assertNotEmpty, assertSize } from './providers/size.ts'
 import { assertRules, type CustomRule } from './rules/custom.ts'
@@ -95,59 +99,129 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
   const source = formatNamed(format)
   const target = formatNamed(to)
   const counter = resolveCounter(options.tokens)
-  const parsed = parsePolicy(policy, 'policy', rules)
-  assertTogether(parsed)
   checkBudget(budget)
-  if (frame !== undefined) assertFrame(frame, 'project')
-  const decoded = decodeWithOwnFields(source, messages, 'messages')
-  const state = new State({ counter, salt: fixedSalt })
-  const drafts = decoded.map(({ draft }) => draft)
-  const planned = feed(state, drafts, parsed, {
-    now,
-    sha256,
-    rules,
-    success,
-    contextWindow: windowOfModel(parsed, options.model),
-    get frameTokens() {
-      return frameTokens(counter, frame)
-    },
-  })
   const aroundTokens = (): number => frameTokens(counter, frame)
-  const fitting = {
-    profile: target.profile,
-    frameTokens: aroundTokens,
-    frameParts: () => framePartTokens(counter, frame),
-    hasExpandTool: carriesExpandTool(frame),
-    searchTool: searchToolIn(frame),
-    budget,
+  const newFeed = (): Feed => {
+    const parsed = parsePolicy(policy, 'policy', rules)
+    assertTogether(parsed)
+    if (frame !== undefined) assertFrame(frame, 'project')
+    const contextWindow = windowOfModel(parsed, options.model)
+    return new Feed(new State({ counter, salt: fixedSalt }), parsed, {
+      ...{ now, sha256, rules, success, contextWindow },
+      get frameTokens() {
+        return aroundTokens()
+      },
+    })
   }
-  const view = assemble(state, planned, fitting)
-  const encoded = target.encode(view.messages)
-  assertSize(target, encoded)
-  assertNotEmpty(encoded, drafts.length)
-  const held = to === format ? decoded.flatMap((one) => one.held ?? []) : []
-  const restored = held.length > 0 ? target.restore?.(encoded.messages, held) : undefined
-  const trace = traceOf({
-    state,
-    planned,
-    repairs: [...view.repairs, ...lossesAsRepairs(view.messages, encoded.losses ?? [])],
-    fitted: view.fitted,
-    indexOf: (index) => decoded[index]?.from ?? index,
-    canExpand: true,
+  const list = readList({
+    format: source,
+    messages,
+    asked: { same: [source, target, counter, options.model, success], alike: [policy, frame] },
+    // A rule of the caller's own promises nothing about longer lists.
+    mayRemember: rules.length === 0,
+    newFeed,
   })
+  const request: Request = {
+    target,
+    decoded: list.decoded,
+    aroundTokens,
+    fitting: {
+      profile: target.profile,
+      frameTokens: aroundTokens,
+      frameParts: () => framePartTokens(counter, frame),
+      hasExpandTool: carriesExpandTool(frame),
+      searchTool: searchToolIn(frame),
+      budget,
+    },
+  }
+  const { version } = list.feed.state
+  const made = answerOf(list.feed, list.planned, request)
+  assertSize(target, made.pieces)
+  const shown = messagesFor(list, made, { format: source, target })
+  assertNotEmpty({ messages: shown }, list.count)
+  // The list may have grown since, and its state with it: who asks late pays for reading it again.
+  const answered = (): Answer => {
+    if (list.feed.state.version === version) return made
+    const feed = newFeed()
+    const drafts = list.decoded.slice(0, list.count).map(({ draft }) => draft)
+    return answerOf(feed, feed.add(drafts), request)
+  }
+  let trace: readonly Change[] | undefined
   let tokens: TokenCount | undefined
+  const system = made.pieces[0]?.encoded.system
   return {
     // The foreign messages are of the caller's own type when they go out in the format they came in.
-    messages: (restored ?? encoded.messages) as unknown as M[],
-    ...(encoded.system === undefined ? {} : { system: encoded.system }),
+    messages: shown as M[],
+    ...(system === undefined ? {} : { system: copyPlain(system) }),
     get trace() {
-      return trace()
+      trace ??= answered().trace()
+      return trace
     },
     get tokens() {
-      tokens ??= { before: state.totalTokens + aroundTokens(), after: view.tokens() }
+      tokens ??= answered().tokens()
       return tokens
     },
   }
+}
+
+interface Request {
+  readonly target: Format
+  readonly decoded: readonly Decoded[]
+  readonly aroundTokens: () => number
+  readonly fitting: AssembleOptions
+}
+
+/** What a list looks like, and what was changed. */
+interface Answer {
+  readonly pieces: readonly EncodedSegment[]
+  readonly state: State
+  readonly trace: () => readonly Change[]
+  readonly tokens: () => TokenCount
+}
+
+function answerOf({ state }: Feed, planned: readonly Edit[], request: Request): Answer {
+  const { target, decoded, aroundTokens, fitting } = request
+  const view = assemble(state, planned, fitting)
+  const pieces = encodeSegments(target, view.segments)
+  const losses = (): readonly Repair[] =>
+    pieces.flatMap(({ segment, encoded }) =>
+      lossesAsRepairs(segment.messages, encoded.losses ?? []),
+    )
+  return {
+    pieces,
+    state,
+    trace: () =>
+      traceOf({
+        state,
+        planned,
+        repairs: [...view.repairs, ...losses()],
+        fitted: view.fitted,
+        indexOf: (index) => decoded[index]?.from ?? index,
+        canExpand: true,
+      })(),
+    tokens: () => ({ before: state.totalTokens + aroundTokens(), after: view.tokens() }),
+  }
+}
+
+/** The messages for the caller, who may change them. */
+function messagesFor(
+  { decoded, inputs }: ReadList,
+  { pieces, state }: Answer,
+  { format, target }: { readonly format: Format; readonly target: Format },
+): unknown[] {
+  if (format === target && target.restore !== undefined) {
+    const held = decoded.flatMap((one) => one.held ?? [])
+    const encoded = pieces.flatMap((piece) => piece.encoded.messages)
+    if (held.length > 0) return [...target.restore(encoded, held)]
+  }
+  const inputOf = ({ entries }: Origin): unknown => {
+    if (format !== target || inputs === undefined) return undefined
+    const item = entries.length === 1 ? state.item(entries[0] as number) : undefined
+    const { from, to } = (item && decoded[item.index]) ?? { from: 0, to: 0 }
+    return to - from === 1 ? inputs[from] : undefined
+  }
+  const empty: unknown[] = []
+  return empty.concat(...pieces.map((piece) => handOut(piece, inputs ?? empty, inputOf)))
 }
 
 function checkBudget(budget: number | undefined): void {

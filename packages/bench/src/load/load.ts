@@ -114,7 +114,8 @@ await withFolder(values.dir, async (folder) => {
     fileSystem: fileSystemOf(folder),
     busyAtStart,
   }
-  report('load', tables, { json: values.json, write: values.write, directory: values.dir })
+  // Published below, with what the run was like.
+  report('load', tables, { json: values.json, write: false, directory: values.dir })
   process.stderr.write(`${JSON.stringify(about)}\n`)
   if (values.raw !== undefined) writeFileSync(values.raw, JSON.stringify({ about, results }))
   if (values.write) publish('load', tables, `${sentence(about)}\n\n`, 'load')

@@ -89,6 +89,8 @@ export interface Format {
   readonly hasMessageIds?: boolean
   /** Whether each message is decoded for itself, so that it stays as it was read whatever comes behind it. @default false */
   readonly readsAlone?: boolean
+  /** Whether messages are encoded alike whatever stands before the answer that they begin with, system text aside. @default false */
+  readonly writesAlone?: boolean
   decode(messages: readonly unknown[], path: string): readonly Decoded[]
   encode(view: readonly ViewMessage[]): Encoded
   validate(body: unknown): readonly Violation[]

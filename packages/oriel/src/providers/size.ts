@@ -4,9 +4,12 @@ import { OrielError } from '../core/log/errors.ts'
 import type { Encoded, Format } from './format.ts'
 
 /** Throws 'cannot-project' when the messages alone are larger than the provider accepts. */
-export function assertSize(format: Format, { messages, system }: Encoded): void {
+export function assertSize(format: Format, pieces: readonly { readonly encoded: Encoded }[]): void {
   const { maxBytes, rules } = format.profile
-  if (maxBytes === undefined || lengthOf(messages) * 3 <= maxBytes) return
+  if (maxBytes === undefined) return
+  const messages = pieces.flatMap(({ encoded }) => encoded.messages)
+  const system = pieces[0]?.encoded.system
+  if (lengthOf(messages) * 3 <= maxBytes) return
   const bytes = new TextEncoder().encode(JSON.stringify({ messages, system })).length
   if (bytes <= maxBytes) return
   throw new OrielError(
@@ -18,7 +21,7 @@ export function assertSize(format: Format, { messages, system }: Encoded): void 
 
 /** Throws 'cannot-project' when nothing is left of a conversation that has messages: no provider answers an empty request. */
 export function assertNotEmpty(
-  { messages }: Pick<Encoded, 'messages'>,
+  { messages }: { readonly messages: readonly unknown[] },
   messageCount: number,
 ): void {
   if (messages.length > 0 || messageCount === 0) return

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../core/log/json.ts'
 import { shownAgainIn } from '../core/state/expansion.ts'
 import type { Item, State } from '../core/state/state.ts'
 import { isProtected, isWaiting, rangesOf, type Unit, unitsOf } from '../core/state/units.ts'
-import { isSurelyBelow, remaining, requestTokens, weigher } from '../core/state/weight.ts'
+import { fixedIn, isSurelyBelow, remaining, requestTokens, weigher } from '../core/state/weight.ts'
 import { Actions } from '../core/text/actions.ts'
 import {
   checkpointText,
@@ -241,14 +241,6 @@ function reserveOf({ reserveTokens }: CompactionSettings, contextWindow: number)
     return Math.min(defaults.reserveTokens, most)
   }
   return reserveTokens < contextWindow ? reserveTokens : most
-}
-
-/** Tokens of system and pinned messages, which stay. */
-function fixedIn(state: State): number {
-  const weigh = weigher(state, [])
-  const isFixed = ({ entry }: Item): boolean =>
-    entry.role === 'system' || state.isKeptByPin(entry.seq)
-  return state.visible.reduce((sum, item) => sum + (isFixed(item) ? weigh(item) : 0), 0)
 }
 
 export interface CheckpointOptions extends Pick<RuleContext, 'window' | 'memory'> {

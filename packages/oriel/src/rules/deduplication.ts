@@ -226,10 +226,7 @@ function reasonOf({ lines }: Lines, repeats: readonly Repeat[], codes: number): 
 /** Visible messages behind a seq that no planned edit drops, in order. Looks at no older ones. */
 function itemsAfter(state: State, newest: number, planned: readonly Edit[]): readonly Item[] {
   if (newest === 0 || planned.length > 0) return remaining(state, planned)
-  const { visible } = state
-  let start = visible.length
-  while (start > 0 && (visible[start - 1] as Item).entry.seq > newest) start -= 1
-  return visible.slice(start)
+  return state.visibleFrom(state.positionOf(newest + 1))
 }
 
 function isReadable({ length }: string, minChars: number): boolean {

@@ -10,7 +10,8 @@ import {
 } from '../core/log/block.ts'
 import type { Edit, Expiry } from '../core/log/entry.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
-import { type Clock, clockOf, type Item, type State } from '../core/state/state.ts'
+import { settledBy } from '../core/state/settled.ts'
+import type { Clock, Item, State } from '../core/state/state.ts'
 import { around, type SummaryRequest } from '../core/state/summary-request.ts'
 import { beginningOf } from '../core/text/first-characters.ts'
 import { placeholder } from '../core/text/placeholder.ts'
@@ -123,12 +124,22 @@ export const expiry = {
     const { disable = defaults.disable, duplicates, relevance } = settings
     const { preserveOriginals = defaults.preserveOriginals } = settings
     if (disable || !hasSettings(state, settings)) return []
-    const results = resultsOf(state)
-    const work: Work = { state, settings, context, clock: clockOf(state) }
+    // Which result repeats another, and which one is relevant, is asked of all of them.
+    const isByAge = duplicates === undefined && relevance === undefined
+    const settled = isByAge ? settledBy(state, 'expiry', settings) : undefined
+    const results = resultsOf(state, [], settled?.upTo(state))
+    const work: Work = { state, settings, context, clock: state.clock }
     const bySetting = settingsByMessage(results, settings)
     const settingsFor = ({ item }: Result): readonly Expiry[] => bySetting.get(item.entry.seq) ?? []
-    const edits = results.flatMap((result) =>
-      result.isProtected ? [] : expire(work, subjectOf(result), settingsFor(result)),
+    const quiet = new Set<Result>()
+    const edits = results.flatMap((result) => {
+      const own = result.isProtected ? [] : expire(work, subjectOf(result), settingsFor(result))
+      if (own.length === 0) quiet.add(result)
+      return own
+    })
+    settled?.pass(
+      results,
+      (result) => quiet.has(result) && isDone(work, result, settingsFor(result)),
     )
     edits.push(...messagesIn(state).flatMap((message) => expireMessage(work, message)))
     if (duplicates !== undefined) {
@@ -163,7 +174,16 @@ export const expiry = {
 /** Whether anybody said when something expires: the policy, or a message. */
 function hasSettings(state: State, settings: ExpirySettings): boolean {
   if (Object.values(settings).some((value) => value !== undefined)) return true
-  return state.visible.some(({ entry }) => entry.expiry !== undefined)
+  return state.hasOwnSettings && state.visible.some(({ entry }) => entry.expiry !== undefined)
+}
+
+/** Whether nothing more will happen to a result: it never expires, or it has expired and its form is in force. */
+function isDone({ state, ...work }: Work, result: Result, settings: readonly Expiry[]): boolean {
+  if (result.isProtected) return false
+  if (settings.length === 0) return true
+  const due = firstDue({ state, ...work }, subjectOf(result), settings)
+  if (due === undefined) return false
+  return state.blockEdit(result.item.entry.seq, result.block)?.rule === 'expiry'
 }
 
 interface Work {
@@ -223,6 +243,7 @@ interface NamedMessage {
 
 /** Messages of the user's side that are no results and that the host gave a tool, a kind or a setting of their own. */
 function messagesIn(state: State): readonly NamedMessage[] {
+  if (!state.hasOwnSettings) return []
   const readable = readableIn(state)
   return state.visible.flatMap((item) => {
     const { seq, role, step, tool, kind, expiry: own } = item.entry

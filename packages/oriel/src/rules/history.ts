@@ -47,11 +47,14 @@ export const history = {
     const { maxMessages = defaults.maxMessages } = settings
     const { keepRecentMessages = defaults.keepRecentMessages } = settings
     const edits: Edit[] = []
+    const firstTurn = firstTurnKept(state.turn, { policy, length })
+    const keepsSystem = preserveSystemMessages || policy === 'all'
+    if (keepsSystem && maxMessages === 0 && isInside(state, firstTurn)) return edits
     const waits = waitsFrom(state)
     // What another rule drops now has left already: each message is covered once.
     const isNow = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
     const visible = remaining(state, planned.filter(isNow))
-    if (!preserveSystemMessages && policy !== 'all') {
+    if (!keepsSystem) {
       const system = visible.filter(
         ({ entry }) =>
           entry.role === 'system' &&
@@ -67,7 +70,6 @@ export const history = {
       }
     }
     const units = unitsOf(state, visible)
-    const firstTurn = firstTurnKept(state.turn, { policy, length })
     const isShownAgain = shownAgainIn(state)
     const isFixed = (unit: Unit): boolean =>
       isProtected(state, unit) || unit.items.some(({ entry }) => isShownAgain(entry))
@@ -96,6 +98,19 @@ export const history = {
     return edits
   },
 } satisfies Rule<HistorySettings>
+
+/** Whether the window covers everything that is visible, system messages aside. Looks at new messages only, while no other changes. */
+function isInside(state: State, firstTurn: number): boolean {
+  if (firstTurn === 0) return true
+  const known = state.derive('history:oldest-turn', () => ({ touches: 0, seq: 0, turn: Infinity }))
+  if (state.touchedSince(known.touches) < Infinity) Object.assign(known, { seq: 0, turn: Infinity })
+  known.touches = state.touchCount
+  for (const { entry } of state.visibleFrom(state.positionOf(known.seq + 1))) {
+    if (entry.role !== 'system') known.turn = Math.min(known.turn, entry.turn)
+    known.seq = entry.seq
+  }
+  return known.turn >= firstTurn
+}
 
 interface WindowSettings {
   readonly policy: 'lastN' | 'all' | 'none'

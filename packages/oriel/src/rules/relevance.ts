@@ -2,7 +2,7 @@
 
 import { textOf } from '../core/log/block.ts'
 import type { Result } from '../core/state/results.ts'
-import { clockOf, type State, startsTurn } from '../core/state/state.ts'
+import { type State, startsTurn } from '../core/state/state.ts'
 import { readableIn } from '../core/text/readable.ts'
 import { lookupOf } from './name-lookup.ts'
 
@@ -53,7 +53,7 @@ export function expireIrrelevant(
 ): readonly Irrelevant[] {
   const lookup = tools === undefined ? undefined : lookupOf(tools)
   const said = saidBy(state)
-  const { steps } = clockOf(state)
+  const { steps } = state.clock
   return results.flatMap((result) => {
     const { item, block, tool } = result
     const { seq, step } = item.entry

@@ -5,7 +5,7 @@ import type { Block, Lifetime, ToolResultBlock } from '../core/log/block.ts'
 import type { Edit } from '../core/log/entry.ts'
 import { equalJson } from '../core/log/json.ts'
 import { readableResult } from '../core/state/results.ts'
-import { type Clock, clockOf, type Item, type State } from '../core/state/state.ts'
+import type { Clock, Item, State } from '../core/state/state.ts'
 import { placeholder } from '../core/text/placeholder.ts'
 import { hasLifetime, isCurrent } from '../core/view/audience.ts'
 import { omitResult, reduceResult } from '../core/view/reduction.ts'
@@ -24,11 +24,12 @@ export const retention = {
   isAlwaysAsked: true,
   // Plugins read the unit when they give a lifetime; here each block has its own.
   propose(state, _settings: RetentionSettings) {
+    if (!state.hasLifetimes) return []
     const fading = state.visible.filter(
       ({ entry }) => entry.role !== 'assistant' && entry.blocks.some(hasLifetime),
     )
     if (fading.length === 0) return []
-    const around = { clock: clockOf(state), seen: seenCounting(state) }
+    const around = { clock: state.clock, seen: seenCounting(state) }
     return fading.flatMap((item) => {
       if (isCurrent(state, item.entry.seq) || state.isPinned(item.entry.seq)) return []
       return item.entry.blocks.flatMap((block, position) =>

@@ -6,6 +6,7 @@ import type { Edit } from '../core/log/entry.ts'
 import { isLookupTool } from '../core/state/expansion.ts'
 import { noFile } from '../core/state/file-request.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
+import { settledBy } from '../core/state/settled.ts'
 import type { State } from '../core/state/state.ts'
 import { withoutBinary } from '../core/text/binary.ts'
 import { head, tail } from '../core/text/clip.ts'
@@ -65,7 +66,10 @@ export const toolOutput = {
   defaults,
   propose(state, settings, context) {
     const { largeOutputThreshold: threshold = defaults.largeOutputThreshold } = settings
-    return resultsOf(state).flatMap((result) => {
+    const settled = settledBy(state, 'toolOutput', settings)
+    const results = resultsOf(state, [], settled.upTo(state))
+    const said = new Map<Result, readonly Edit[]>()
+    const answer = (result: Result): readonly Edit[] => {
       const { seq } = result.item.entry
       // Whether the model has seen it does not matter: it never sees more than this.
       if (state.isPinned(seq)) return []
@@ -85,9 +89,22 @@ export const toolOutput = {
       const isKept = settings.binary === 'keep'
       const readable = isKept ? [] : withoutBytes(state, result, text, limits)
       return readable.length > 0 ? readable : bounded(state, result, text, limits)
-    })
+    }
+    for (const result of results) said.set(result, answer(result))
+    settled.pass(
+      results,
+      (result) => said.get(result)?.every((edit) => isInForce(state, edit)) === true,
+    )
+    return [...said.values()].flat()
   },
 } satisfies Rule<ToolOutputSettings>
+
+/** Whether the very edit is in force: a file that is not written yet gives another text later. */
+function isInForce(state: State, { target, form, text }: Edit): boolean {
+  if (!('seq' in target)) return false
+  const live = state.blockEdit(target.seq, target.block)
+  return live?.form === form && live.text === text
+}
 
 function limitsOf(settings: ToolOutputSettings): Limits {
   const { maxLines = defaults.maxLines, maxBytes = defaults.maxBytes } = settings

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { type Block, textOf } from '../core/log/block.ts'
 import type { Edit } from '../core/log/entry.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
+import { settledBy } from '../core/state/settled.ts'
 import type { State } from '../core/state/state.ts'
 import {
   around,
@@ -73,18 +74,37 @@ export const toolResults = {
   defaults,
   propose(state, settings, { summaryOf, planned, success }) {
     const { cutoff = defaults.cutoff, summary = defaults.summary } = settings
-    const results = resultsOf(state, planned)
+    const settled = settledBy(state, 'toolResults', settings)
+    const results = resultsOf(state, planned, settled.upTo(state))
     const isPlain = settings.placeholder === 'plain'
     const isLost = finalIn(state, planned)
     const canExpand = ({ item, block }: Result): boolean => !isLost(item.entry.seq, block)
     const isFailed = (result: Result): boolean => hasFailed(result, success)
+    // A placeholder of another rule may be longer: what is proposed beside it counts for the rules that weigh.
+    const isInForce = ({ item, block }: Result, text: string): boolean => {
+      const live = state.blockEdit(item.entry.seq, block)
+      return live?.form === 'omitted' && live.text === text
+    }
+    const hasCutoff = cutoff > 0 && summary !== 'off'
+    const mayStay = (result: Result): boolean => !hasCutoff || isReduced(state, result)
+    const done = new Set<Result>()
     const edits = outside(results, settings, isFailed).flatMap(({ result, since, reason }) => {
       if (result.isProtected) return []
       const text = isPlain ? plainText : informative(state, result, canExpand(result))
       const change = { rule: 'toolResults', form: 'omitted', text, since, reason } as const
-      return reduceResult(state, result, change, { mayGrow: isPlain })
+      const own = reduceResult(state, result, change, { mayGrow: isPlain })
+      const isDone = own.length === 0 ? mayStay(result) : isInForce(result, text)
+      if (isDone) done.add(result)
+      return own
     })
-    if (cutoff > 0 && summary !== 'off') {
+    // Where no strategy omits anything, what has its summary is done.
+    const { strategy = defaults.strategy, max = defaults.max } = settings
+    const keepsAll = strategy === 'keepAll' || (strategy === 'keepRecent' && max === 0)
+    const isBeyond = (result: Result): boolean => keepsAll && !result.isProtected && mayStay(result)
+    // A message is done when all of its results are.
+    const old = new Set(results.slice(0, Math.max(0, results.length - cutoff)))
+    settled.pass(results, (result) => old.has(result) && (done.has(result) || isBeyond(result)))
+    if (hasCutoff) {
       const ask = summary === 'llm' ? summaryOf : noSummary
       // What the strategy omits needs no summary.
       const omitted = new Set(

@@ -3,8 +3,8 @@
 import type { Edit } from '../core/log/entry.ts'
 import type { JsonObject } from '../core/log/json.ts'
 import { firstOf, isInRanges } from '../core/state/edits.ts'
-import type { Item, State } from '../core/state/state.ts'
-import { remaining, weigher } from '../core/state/weight.ts'
+import type { State } from '../core/state/state.ts'
+import { tokensFrom, weigher } from '../core/state/weight.ts'
 import type { Prices } from './prices.ts'
 
 /** What is known of the provider's cache for one consumer of a thread. */
@@ -113,7 +113,8 @@ function bestStart(
   { prices, free }: { prices: Pick<Prices, 'read' | 'write'>; free: readonly Edit[] },
 ): Start {
   const horizon = horizonShare * state.step
-  const behind = tokensBehind(state, free)
+  // Once those edits are applied that cost nothing.
+  const behind = tokensFrom(state, free)
   let best: Start & { value: number } = { from: pending.length, gain: 0, rewritten: 0, value: 0 }
   let gain = 0
   for (let from = pending.length - 1; from >= 0; from--) {
@@ -139,19 +140,4 @@ function gainOf(state: State, edit: Edit): number {
     0,
   )
   return tokens - edit.tokensAfter
-}
-
-/** Tokens of the visible messages from a seq on, once those edits are applied that cost nothing. */
-function tokensBehind(state: State, free: readonly Edit[]): (seq: number) => number {
-  const visible = remaining(state, free)
-  const weigh = weigher(state, free)
-  const sums: number[] = new Array(visible.length + 1).fill(0)
-  for (let index = visible.length - 1; index >= 0; index--) {
-    sums[index] = (sums[index + 1] as number) + weigh(visible[index] as Item)
-  }
-  return (seq) => {
-    let index = visible.length
-    while (index > 0 && (visible[index - 1] as Item).entry.seq >= seq) index -= 1
-    return sums[index] as number
-  }
 }

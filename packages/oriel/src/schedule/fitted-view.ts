@@ -7,20 +7,23 @@ import { isAmong, withdrawnFrom } from '../core/text/checkpoint.ts'
 import { Digest } from '../core/text/digest.ts'
 import { Directives } from '../core/text/directive-list.ts'
 import { type Readable, readableIn, readableMessage } from '../core/text/readable.ts'
-import { countBlock, overheadOf } from '../core/tokens/counter.ts'
+import { type Counter, countBlock, overheadOf } from '../core/tokens/counter.ts'
 import { mostTokens } from '../core/tokens/margin.ts'
 import { blockTokens } from '../core/tokens/tally.ts'
 import { finalIn } from '../core/view/reduction.ts'
 import { reduce } from '../core/view/render.ts'
+import { madeSegment, type Segment } from '../core/view/segments.ts'
 import type { ViewMessage } from '../core/view/view.ts'
 
 export interface Fitted {
-  readonly messages: readonly ViewMessage[]
+  readonly segments: readonly Segment[]
   readonly tokens: number
   /** Reductions of single blocks. */
   readonly edits: readonly Edit[]
   /** Messages folded into the digest, as they were shown. */
   readonly folded: readonly ViewMessage[]
+  /** The seq of the first of them, where that is known without a look at all. */
+  readonly foldedFrom?: number
   /** The message of the checkpoint, as it was, where its text is shortened. */
   readonly shortened?: ViewMessage
   readonly digest?: string
@@ -99,11 +102,6 @@ export class Fitting {
     return blockTokens(this.state, message).map((tokens, at) =>
       mostTokens(this.state.counter, message.blocks[at] as Block, tokens),
     )
-  }
-
-  #textTokens(text: string): number {
-    const { counter } = this.state
-    return mostTokens(counter, { type: 'text', text }, counter.count(text))
   }
 
   blockCount(message: number): number {
@@ -187,7 +185,7 @@ export class Fitting {
       else this.#addReadable(digest, entry)
       logged += this.#sizeOf(message)
     }
-    const needed = this.#needsDigest() ? this.#noteTokens(digest.text('brief')) : 0
+    const needed = this.#needsDigest() ? noteTokens(this.state.counter, digest.text('brief')) : 0
     if (needed > Math.min(this.#foldedTokens + logged, this.#digestTokens + size)) {
       for (const message of slot.messages) this.#folded.delete(message)
       return false
@@ -202,7 +200,7 @@ export class Fitting {
 
   /** Shows a checkpoint with this text; false, and nothing is changed, when that would not make it smaller. */
   shorten(message: number, text: string): boolean {
-    const after = this.#textTokens(text)
+    const after = textTokens(this.state.counter, text)
     if (after >= (this.#tokens[message]?.[0] as number)) return false
     this.#setText(message, text, after)
     this.#shortened = message
@@ -303,7 +301,7 @@ export class Fitting {
     })
     const folded = [...this.#folded].sort((a, b) => a - b)
     return {
-      messages,
+      segments: [madeSegment(messages)],
       tokens: this.total,
       edits: this.#unfoldedEdits(),
       folded: folded.map((index) => this.messages[index] as ViewMessage),
@@ -372,20 +370,9 @@ export class Fitting {
 
   #weighDigest(): void {
     const text = this.#digestText()
-    const tokens = text === undefined ? 0 : this.#noteTokens(text)
+    const tokens = text === undefined ? 0 : noteTokens(this.state.counter, text)
     this.total += tokens - this.#digestTokens
     this.#digestTokens = tokens
-  }
-
-  #noteTokens(text: string): number {
-    return overheadOf('user') + this.#textTokens(text)
-  }
-
-  #withDirectives(note: string): string {
-    const { counter } = this.state
-    const isShown = (): boolean => false
-    const { text } = this.#directives.compose({ counter, tokens: directiveTokens, isShown })
-    return text === '' ? note : `${text}\n\n${note}`
   }
 
   /** The longest note that the ladder allows and that costs no more than what it replaces. */
@@ -393,15 +380,36 @@ export class Fitting {
     if (this.#folded.size === 0 || this.#digestStyle === 'none') return undefined
     // Nothing of it is for the model: only a request that would begin with something else needs a note.
     if (this.#digest.size === 0 && !this.#needsDigest()) return undefined
-    const bare = this.#digest.text('brief')
-    const notes = {
-      long: [this.#withDirectives(this.#digest.text('whole')), this.#withDirectives(bare), bare],
-      brief: [this.#withDirectives(bare), bare],
-      bare: [bare],
-    }[this.#digestStyle]
-    const fits = notes.find((note) => this.#noteTokens(note) <= this.#foldedTokens)
+    const { counter } = this.state
+    const notes = notesOf(counter, this.#digest, this.#directives, this.#digestStyle)
+    const fits = notes.find((note) => noteTokens(counter, note) <= this.#foldedTokens)
     return fits ?? (this.#needsDigest() ? notes.at(-1) : undefined)
   }
+}
+
+/** The notes that may stand for what was folded, longest first. */
+export function notesOf(
+  counter: Counter,
+  digest: Digest,
+  directives: Directives,
+  style: Exclude<DigestStyle, 'none'>,
+): readonly string[] {
+  const bare = digest.text('brief')
+  if (style === 'bare') return [bare]
+  const isShown = (): boolean => false
+  const { text } = directives.compose({ counter, tokens: directiveTokens, isShown })
+  const withDirectives = (note: string): string => (text === '' ? note : `${text}\n\n${note}`)
+  const brief = [withDirectives(bare), bare]
+  return style === 'brief' ? brief : [withDirectives(digest.text('whole')), ...brief]
+}
+
+/** The most tokens that a note may have as a message of its own. */
+export function noteTokens(counter: Counter, text: string): number {
+  return overheadOf('user') + textTokens(counter, text)
+}
+
+function textTokens(counter: Counter, text: string): number {
+  return mostTokens(counter, { type: 'text', text }, counter.count(text))
 }
 
 export function hasMedia(content: string | readonly Block[]): boolean {

@@ -181,6 +181,9 @@ export class EditIndex {
   }
 }
 
+/** The epoch of edits that no log holds; see `State.adopt`. */
+export const adoptedEpoch = '~'
+
 function isNotPreserved({ isFinal }: EditEntry): boolean {
   return isFinal === true
 }

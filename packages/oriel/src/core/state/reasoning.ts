@@ -7,7 +7,7 @@ import type { Repair } from '../view/profile.ts'
 import type { ViewMessage } from '../view/view.ts'
 import { firstOf, takesEffect } from './edits.ts'
 import { endsLoop, loopStart } from './open-loop.ts'
-import { clockOf, type Item, type State } from './state.ts'
+import type { Item, State } from './state.ts'
 
 /** A prefix change: the first seq it affects, and the log length when it took effect. */
 interface Cut {
@@ -111,6 +111,7 @@ function hasMoved(state: State, seq: number, planned: readonly Edit[]): boolean 
  * with a user message that does not come with results.
  */
 export function waitsFrom(state: State): number {
+  if (!state.hasSigned) return Infinity
   const { visible } = state
   const start = loopStart(state)
   if (start === undefined) return Infinity
@@ -127,6 +128,7 @@ export function waitsFrom(state: State): number {
  * has not seen it.
  */
 export function tookEffect(state: State, since: number): number {
+  if (!state.hasSigned) return since
   const { visible } = state
   let ended = Infinity
   for (let index = visible.length - 1; index >= 0; index--) {
@@ -148,7 +150,7 @@ function cutsOf(state: State, planned: readonly Edit[]): Cut[] {
     first: firstOf(edit),
     since: edit.since ?? Infinity,
   }))
-  const answers = state.hasExpansions ? clockOf(state).steps : new Map<number, number>()
+  const answers = state.clock.steps
   for (const item of state.visible) {
     item.entry.blocks.forEach((_, block) => {
       const edit = state.blockEdit(item.entry.seq, block)

@@ -28,11 +28,16 @@ export interface Result {
 /**
  * Results of visible exchanges, oldest first. Orphans are skipped. `planned` has edits that other
  * rules propose in the same pass; results that they make final are read in their planned form.
+ * Messages up to the seq `after` are not looked at.
  */
-export function resultsOf(state: State, planned: readonly Edit[] = []): readonly Result[] {
+export function resultsOf(
+  state: State,
+  planned: readonly Edit[] = [],
+  after = 0,
+): readonly Result[] {
   const results: Result[] = []
   if (state.exchanges.isEmpty) return results
-  const { visible } = state
+  const visible = state.visibleFrom(after === 0 ? 0 : state.positionOf(after + 1))
   const lost = lostIn(planned)
   let seenAt: number | undefined
   for (let index = visible.length - 1; index >= 0; index--) {

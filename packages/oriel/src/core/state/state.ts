@@ -1,12 +1,27 @@
 // State: the incremental fold of a log, with everything that rules and views need.
 
 import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from '../log/block.ts'
-import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry, UndoEntry } from '../log/entry.ts'
+import type {
+  Edit,
+  EditEntry,
+  Entry,
+  EntryId,
+  MarkEntry,
+  MessageEntry,
+  UndoEntry,
+} from '../log/entry.ts'
 import { assert } from '../log/errors.ts'
 import { blockId } from '../log/ids.ts'
 import { type Counter, countBlock, overheadOf } from '../tokens/counter.ts'
-import { countsForRetention, isLasting, isOfResults, lastingBlock } from '../view/audience.ts'
 import {
+  countsForRetention,
+  hasLifetime,
+  isLasting,
+  isOfResults,
+  lastingBlock,
+} from '../view/audience.ts'
+import {
+  adoptedEpoch,
   EditIndex,
   type EditIndexData,
   firstOf,
@@ -57,6 +72,14 @@ export class State {
   #visible: Item[] = []
   #visits = 0
   #reshaped = 0
+  #adopted = 0
+  /** The first seq that each change of older messages concerned; 0 for all. */
+  readonly #touches: number[] = []
+  readonly #stepSeqs = new Map<number, number>()
+  readonly #turnSeqs = new Map<number, number>()
+  #hasSigned = false
+  #hasLifetimes = false
+  #hasOwnSettings = false
   readonly #messages = new Map<number, Item>()
   readonly #externalIds = new Map<string, number>()
   readonly #derived = new Map<string, object>()
@@ -248,6 +271,72 @@ export class State {
     return this.#reshaped
   }
 
+  /** How many changes of older messages there were: a mark for `touchedSince`. */
+  get touchCount(): number {
+    return this.#touches.length
+  }
+
+  /**
+   * The first seq whose view may have changed since there were `count` changes, new messages aside; Infinity if there is none. What was
+   * derived from messages before it holds.
+   */
+  touchedSince(count: number): number {
+    let first = Infinity
+    for (let index = count; index < this.#touches.length; index++) {
+      first = Math.min(first, this.#touches[index] as number)
+    }
+    return first
+  }
+
+  /** True if any message ever carried signed reasoning. */
+  get hasSigned(): boolean {
+    return this.#hasSigned
+  }
+
+  /** True if any message ever carried a block with a lifetime. */
+  get hasLifetimes(): boolean {
+    return this.#hasLifetimes
+  }
+
+  /** True if a host ever gave a message a tool, a kind or an expiry of its own. */
+  get hasOwnSettings(): boolean {
+    return this.#hasOwnSettings
+  }
+
+  /** Position among the visible messages of the first one at or behind `seq`. */
+  positionOf(seq: number): number {
+    return lowerBound(this.#visible, seq)
+  }
+
+  /** The visible messages from a position on. Counts only those as visited. */
+  visibleFrom(position: number): readonly Item[] {
+    const items = position === 0 ? this.#visible : this.#visible.slice(position)
+    this.#visits += items.length
+    return items
+  }
+
+  get visibleCount(): number {
+    return this.#visible.length
+  }
+
+  /** The visible message at a position; negative ones count from the end. */
+  visibleAt(position: number): Item | undefined {
+    this.#visits += 1
+    return this.#visible.at(position)
+  }
+
+  /** Seqs of the steps and turns that are visible. */
+  get clock(): Clock {
+    const seen = (seqs: ReadonlyMap<number, number>) => ({
+      get: (count: number): number | undefined => {
+        const seq = seqs.get(count)
+        if (seq === undefined) return undefined
+        return this.#visible[lowerBound(this.#visible, seq)]?.entry.seq === seq ? seq : undefined
+      },
+    })
+    return { steps: seen(this.#stepSeqs), turns: seen(this.#turnSeqs) }
+  }
+
   /** All live edits of one block, newest last. */
   blockEdits(seq: number, block: number): readonly EditEntry[] {
     return this.#edits.allOfBlock(seq, block)
@@ -348,19 +437,17 @@ export class State {
         this.#applyMessage(entry)
         break
       case 'edit':
-        this.#edits.add(entry)
-        if (entry.refersTo === undefined) this.#reshaped += 1
-        if ('ranges' in entry.target) {
-          this.#hide((seq) => isInRanges(entry, seq) && !this.isKeptByPin(seq), lastOf(entry))
-        }
+        this.#applyEdit(entry)
         break
       case 'undo':
         this.#applyUndo(entry)
         this.#reshaped += 1
+        this.#touches.push(0)
         break
       case 'mark':
         this.#applyMark(entry)
         this.#reshaped += 1
+        this.#touches.push(0)
         break
       case 'request':
         this.moves.asked(entry)
@@ -368,6 +455,32 @@ export class State {
         break
       default:
       // Settings, usage and unknown entries do not change visibility.
+    }
+  }
+
+  /**
+   * Puts an edit in force that no log holds: a stateless caller makes it of the messages again whenever it reads them again. The version
+   * and the ids of later messages stay what they would be without it.
+   */
+  adopt(edit: Edit): void {
+    this.#adopted += 1
+    const entry = {
+      type: 'edit',
+      id: `${adoptedEpoch}${this.#adopted}` as EntryId,
+      seq: this.#version,
+      at: 0,
+      epoch: adoptedEpoch,
+    } as const
+    // Some fields are getters, which count tokens: copied, they would count now.
+    this.#applyEdit(Object.defineProperties(entry, Object.getOwnPropertyDescriptors(edit)) as never)
+  }
+
+  #applyEdit(entry: EditEntry): void {
+    this.#edits.add(entry)
+    this.#touches.push(firstOf(entry))
+    if (entry.refersTo === undefined) this.#reshaped += 1
+    if ('ranges' in entry.target) {
+      this.#hide((seq) => isInRanges(entry, seq) && !this.isKeptByPin(seq), lastOf(entry))
     }
   }
 
@@ -406,7 +519,16 @@ export class State {
   }
 
   #know(item: Item): void {
-    this.#messages.set(item.entry.seq, item)
+    const { entry } = item
+    this.#messages.set(entry.seq, item)
+    if (entry.role === 'assistant') this.#stepSeqs.set(entry.step, entry.seq)
+    else if (startsTurn(entry)) this.#turnSeqs.set(entry.turn, entry.seq)
+    this.#hasOwnSettings ||=
+      entry.tool !== undefined || entry.kind !== undefined || entry.expiry !== undefined
+    for (const block of entry.blocks) {
+      this.#hasLifetimes ||= hasLifetime(block)
+      this.#hasSigned ||= block.type === 'reasoning' && block.signature !== undefined
+    }
     if (item.entry.externalId !== undefined) {
       this.#externalIds.set(item.entry.externalId, item.entry.seq)
     }
@@ -593,20 +715,10 @@ function opensTurnOf(
 }
 
 export interface Clock {
-  /** Seq of each step's assistant message. */
-  readonly steps: ReadonlyMap<number, number>
-  /** Seq of each turn's user message. */
-  readonly turns: ReadonlyMap<number, number>
-}
-
-export function clockOf(state: State): Clock {
-  const steps = new Map<number, number>()
-  const turns = new Map<number, number>()
-  for (const { entry } of state.visible) {
-    if (entry.role === 'assistant') steps.set(entry.step, entry.seq)
-    else if (startsTurn(entry)) turns.set(entry.turn, entry.seq)
-  }
-  return { steps, turns }
+  /** Seq of each visible step's assistant message. */
+  readonly steps: { get(step: number): number | undefined }
+  /** Seq of each visible turn's user message. */
+  readonly turns: { get(turn: number): number | undefined }
 }
 
 /** A logged message with derived facts. */

@@ -90,6 +90,19 @@ export class Directives {
     for (const one of own) this.#add(entry, one)
   }
 
+  /** The same list, to be added to by itself. */
+  copy(): Directives {
+    const copy = new Directives()
+    for (const [key, one] of this.#kept) copy.#kept.set(key, one)
+    copy.#forgotten = this.#forgotten
+    return copy
+  }
+
+  /** Keeps the list within its bounds. */
+  bound(): void {
+    if (this.#kept.size > Math.min(maxReplaced, maxKept)) this.#forget()
+  }
+
   /** What holds now, oldest first. */
   list(): readonly Directive[] {
     return this.#holding().map(({ text, from, turn, supersedes }) => ({

@@ -112,11 +112,10 @@ export function whyUnshown(
  * none.
  */
 export function tailOf(state: State, planned: readonly Edit[]): ViewMessage | undefined {
-  const { visible } = state
   const drops = planned.filter((edit) => 'ranges' in edit.target)
   const blocks: Block[] = []
-  for (let index = visible.length - 1; index >= 0; index--) {
-    const { entry } = visible[index] as Item
+  for (let index = state.visibleCount - 1; index >= 0; index--) {
+    const { entry } = state.visibleAt(index) as Item
     // It had its request, though that was never answered.
     if (!isCurrent(state, entry.seq) || entry.seq < state.endedRequest) break
     if (drops.some((edit) => isInRanges(edit, entry.seq))) continue

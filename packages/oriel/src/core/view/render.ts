@@ -22,12 +22,16 @@ export interface RenderedBlock {
   readonly form: Form
 }
 
-/** Renders the visible messages, with `planned` edits applied as if they were logged. */
-export function render(state: State, planned: readonly Edit[]): readonly Rendered[] {
+/** Renders visible messages, with `planned` edits applied as if they were logged. */
+export function render(
+  state: State,
+  items: readonly Item[],
+  planned: readonly Edit[],
+): readonly Rendered[] {
   const drops = planned.filter((edit) => 'ranges' in edit.target)
   const editOf = editsShown(state, planned)
   const rendered: Rendered[] = []
-  for (const item of state.visible) {
+  for (const item of items) {
     const { entry } = item
     if (drops.some((edit) => isInRanges(edit, entry.seq))) continue
     if (isHidden(state, entry)) continue

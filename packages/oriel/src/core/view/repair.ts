@@ -20,23 +20,44 @@ export interface Repaired {
 /** Synthetic result for a call without one: the request stays valid and the model knows. */
 const missingResultText = '[No result was recorded for this call.]'
 
-/** Reorders, pairs and trims rendered messages until they satisfy `profile`. */
+/**
+ * Reorders, pairs and trims the rendered messages of a segment until they satisfy `profile`, wherever they stand in the view. `isLast`:
+ * nothing follows them, so that an exchange may wait for its results.
+ */
 export function repair(
   state: State,
   rendered: readonly Rendered[],
   profile: Profile,
-  checkpoint?: string,
+  { isLast }: { readonly isLast: boolean },
 ): Repaired {
   const repairs: Repair[] = []
   const sendable = rendered.map((one) => withoutBrokenReasoning(one, profile, repairs))
-  const paired = pair(state, sendable, profile, repairs)
-  const marked = checkpoint === undefined ? paired : withCheckpoint(paired, checkpoint)
-  const filled = profile.refusesBlankText ? withoutBlanks(marked, profile, repairs) : marked
-  const started = profile.startsWithUser ? fromFirstUser(filled, profile, repairs) : filled
-  // An unfinished answer stays last.
+  const paired = pair(state, sendable, profile, { repairs, isLast })
+  const filled = profile.refusesBlankText ? withoutBlanks(paired, profile, repairs) : paired
+  return { messages: withWireIds(state, filled, profile, repairs), repairs }
+}
+
+/** The beginning of a view as its provider accepts it, with the checkpoint behind the first user message. */
+export function repairStart(
+  messages: readonly ViewMessage[],
+  profile: Profile,
+  checkpoint: string | undefined,
+): Repaired {
+  const repairs: Repair[] = []
+  const marked = checkpoint === undefined ? messages : withCheckpoint(messages, checkpoint)
+  const started = profile.startsWithUser ? fromFirstUser(marked, profile, repairs) : marked
+  return { messages: started, repairs }
+}
+
+/** The end of a view as its provider accepts it. An unfinished answer stays last. */
+export function repairEnd(
+  state: State,
+  messages: readonly ViewMessage[],
+  profile: Profile,
+): Repaired {
+  const repairs: Repair[] = []
   const isCut = profile.endsWithUser && state.exchanges.parts.open === undefined
-  const ended = isCut ? untilLastUser(started, profile, repairs) : started
-  return { messages: withWireIds(state, ended, profile, repairs), repairs }
+  return { messages: isCut ? untilLastUser(messages, profile, repairs) : messages, repairs }
 }
 
 /**
@@ -68,13 +89,13 @@ function pair(
   state: State,
   rendered: readonly Rendered[],
   profile: Profile,
-  repairs: Repair[],
+  { repairs, isLast }: { readonly repairs: Repair[]; readonly isLast: boolean },
 ): ViewMessage[] {
   const { exchanges } = state
   const bySeq = exchanges.isEmpty
     ? noneBySeq
     : new Map(rendered.map((one) => [one.item.entry.seq, one]))
-  const { waiting, patient } = openExchange(state, rendered, { bySeq, profile })
+  const { waiting, patient } = isLast ? openExchange(state, rendered, { bySeq, profile }) : {}
   const messages: ViewMessage[] = []
   const shown = new Set<string>()
   rendered.forEach((one, position) => {
@@ -333,7 +354,7 @@ function fromFirstUser(
   messages: readonly ViewMessage[],
   profile: Profile,
   repairs: Repair[],
-): ViewMessage[] {
+): readonly ViewMessage[] {
   const isUser = messages.some((message) => message.role === 'user')
   const end = isUser
     ? messages.findIndex((message) => message.role === 'user')
@@ -349,6 +370,7 @@ function fromFirstUser(
     dropAll(message, `${profile.rules.start}: ${reason}`, repairs)
     if (message.entry !== undefined) digest.add(message.entry)
   })
+  if (dropped.size === 0) return messages
   const kept = messages.filter((message) => !dropped.has(message))
   if (isUser || digest.size === 0) return kept
   const at = kept.findIndex((message) => message.role !== 'system')

@@ -1,7 +1,7 @@
 // Trace: every block that is not shown in full, with the rule and the reason.
 
 import type { Edit, EditEntry, Form } from '../log/entry.ts'
-import { seqsOf } from '../state/edits.ts'
+import { adoptedEpoch, seqsOf } from '../state/edits.ts'
 import type { State } from '../state/state.ts'
 import { whyUnshown } from './audience.ts'
 import type { Repair } from './profile.ts'
@@ -130,8 +130,8 @@ type Add = (
   },
 ) => void
 
-function isLogged(edit: Edit): edit is EditEntry {
-  return 'id' in edit
+function isLogged(edit: Edit | EditEntry): edit is EditEntry {
+  return 'id' in edit && edit.epoch !== adoptedEpoch
 }
 
 function addEdit(state: State, edit: Edit, add: Add, id: string | undefined): void {

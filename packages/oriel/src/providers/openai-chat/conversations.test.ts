@@ -5,8 +5,7 @@ import type { Draft } from '../../core/log/entry.ts'
 import type { Json } from '../../core/log/json.ts'
 import { prepare } from '../../core/log/prepare.ts'
 import { State } from '../../core/state/state.ts'
-import { render } from '../../core/view/render.ts'
-import { repair } from '../../core/view/repair.ts'
+import { messagesIn, segmentsOf } from '../../core/view/segments.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
 import type { Format } from '../format.ts'
 import { openaiResponses } from '../openai-responses/index.ts'
@@ -33,7 +32,7 @@ function viewOf(drafts: readonly Draft[]): readonly ViewMessage[] {
 
 function repaired(drafts: readonly Draft[], { profile }: Format): readonly ViewMessage[] {
   const state = stateOf(drafts)
-  return repair(state, render(state, []), profile).messages
+  return messagesIn(segmentsOf(state, [], { profile, checkpoint: undefined }))
 }
 
 function encode(view: readonly ViewMessage[]): readonly Json[] {

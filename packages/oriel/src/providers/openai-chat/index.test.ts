@@ -4,8 +4,7 @@ import type { Draft, MessageEntry } from '../../core/log/entry.ts'
 import type { Json } from '../../core/log/json.ts'
 import { prepare } from '../../core/log/prepare.ts'
 import { State } from '../../core/state/state.ts'
-import { render } from '../../core/view/render.ts'
-import { repair } from '../../core/view/repair.ts'
+import { messagesIn, segmentsOf } from '../../core/view/segments.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
 import { openaiChat } from './index.ts'
 
@@ -251,5 +250,9 @@ describe('the deprecated form', () => {
 
 function repaired(messages: readonly unknown[]): { messages: readonly ViewMessage[] } {
   const state = stateOf(draftsOf(messages))
-  return repair(state, render(state, []), openaiChat.profile)
+  return {
+    messages: messagesIn(
+      segmentsOf(state, [], { profile: openaiChat.profile, checkpoint: undefined }),
+    ),
+  }
 }

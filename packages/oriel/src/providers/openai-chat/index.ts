@@ -47,6 +47,7 @@ export const openaiChat: Provider = {
   },
   fields: { messages: 'messages', system: 'system' },
   readsAlone: true,
+  writesAlone: true,
   decode,
   encode,
   validate: neverThrowing('O5', validateChatBody),

@@ -4,8 +4,7 @@ import type { Draft, MessageEntry } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { prepare } from '../../core/log/prepare.ts'
 import { State } from '../../core/state/state.ts'
-import { render } from '../../core/view/render.ts'
-import { repair } from '../../core/view/repair.ts'
+import { messagesIn, segmentsOf } from '../../core/view/segments.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
 import type { Format } from '../format.ts'
 import { openaiResponses } from './index.ts'
@@ -41,7 +40,7 @@ function roundTrip(items: readonly unknown[]): readonly Json[] {
 
 function repaired(drafts: readonly Draft[], { profile }: Format): readonly ViewMessage[] {
   const state = stateOf(drafts)
-  return repair(state, render(state, []), profile).messages
+  return messagesIn(segmentsOf(state, [], { profile, checkpoint: undefined }))
 }
 
 /** The view of items that make one message, with some of its blocks replaced or left out. */

@@ -230,7 +230,7 @@ export function buildView(request: ViewRequest): BuiltView {
   const assembled = assemble(state, planned, fitting)
   const { messages: shown, repairs } = withSystem(request, assembled.messages)
   const encoded = target.encode(shown)
-  assertSize(target, encoded)
+  assertSize(target, [{ encoded }])
   const { hash: frameHash, frame } = framing
   const isMarked = request.policy.schedule === 'cache-aware'
   const { system } = encoded

@@ -1,0 +1,201 @@
+// Segments: a view in pieces that do not affect each other, so that a piece that nothing touched is not made again.
+
+import type { Edit } from '../log/entry.ts'
+import { firstOf } from '../state/edits.ts'
+import type { Item, State } from '../state/state.ts'
+import type { Profile, Repair } from './profile.ts'
+import { render } from './render.ts'
+import { repair, repairEnd, repairStart } from './repair.ts'
+import type { ViewMessage } from './view.ts'
+
+/** Messages of a view that follow each other. The same object as long as nothing in it changes: what is derived of it can be kept with it. */
+export interface Segment {
+  readonly messages: readonly ViewMessage[]
+  readonly repairs: readonly Repair[]
+  /** Seqs of the first and last log messages that it was made of. */
+  readonly from: number
+  readonly to: number
+}
+
+/** Messages in a segment, at least: few enough to make again, enough that a long view has few of them. */
+const leastMessages = 32
+
+interface Kept {
+  readonly segments: LogSegment[]
+  /** Changes of older messages that are in them. */
+  touches: number
+}
+
+interface LogSegment extends Segment {
+  /** Ids that a later call must not have, or the segment is shown otherwise. */
+  readonly unused: readonly string[]
+}
+
+/**
+ * The rendered and repaired messages of a view. A segment begins with an answer, and every call in it has its result there. The first
+ * and the last are made again for each view, the others only if an edit, an undo or a mark touched them or what stands before them.
+ */
+export function segmentsOf(
+  state: State,
+  planned: readonly Edit[],
+  { profile, checkpoint }: { readonly profile: Profile; readonly checkpoint: string | undefined },
+): readonly Segment[] {
+  const inner = innerSegments(state, planned, profile)
+  const first = inner.findIndex(({ messages }) => messages.some(isUser))
+  const headEnd = first === -1 ? inner.length : first + 1
+  const head = changed(inner.slice(0, headEnd), (messages) =>
+    repairStart(messages, profile, checkpoint),
+  )
+  const started = [...head, ...inner.slice(headEnd)]
+  const last = started.findLastIndex(({ messages }) => messages.some(isUserSide))
+  const tailStart = Math.max(0, last)
+  const tail = changed(started.slice(tailStart), (messages) => repairEnd(state, messages, profile))
+  return [...started.slice(0, tailStart), ...tail]
+}
+
+/** The messages of all segments. */
+export function messagesIn(segments: readonly Segment[]): readonly ViewMessage[] {
+  const [only] = segments
+  if (only === undefined || segments.length === 1) return only?.messages ?? []
+  const all: ViewMessage[] = []
+  for (const { messages } of segments) for (const message of messages) all.push(message)
+  return all
+}
+
+/** A segment of messages that no log holds in this form. */
+export function madeSegment(messages: readonly ViewMessage[]): Segment {
+  return { messages, repairs: [], from: 0, to: 0 }
+}
+
+/** Remembers what is derived of a segment, as long as the segment is there. */
+export function perSegment<T>(derive: (segment: Segment) => T): (segment: Segment) => T {
+  const known = new WeakMap<Segment, { readonly value: T }>()
+  return (segment) => {
+    const found = known.get(segment) ?? { value: derive(segment) }
+    known.set(segment, found)
+    return found.value
+  }
+}
+
+function isUser({ role, entry }: ViewMessage): boolean {
+  return role === 'user' && entry !== undefined
+}
+
+function isUserSide({ role }: ViewMessage): boolean {
+  return role === 'user' || role === 'tool'
+}
+
+/** One segment of several, where a repair changes their messages; else they stay what they are. */
+function changed(
+  segments: readonly Segment[],
+  repairs: (messages: readonly ViewMessage[]) => Pick<Segment, 'messages' | 'repairs'>,
+): readonly Segment[] {
+  const [only] = segments
+  if (only === undefined) return segments
+  const all = messagesIn(segments)
+  const repaired = repairs(all)
+  if (repaired.messages === all) return segments
+  const told = segments.flatMap((segment) => segment.repairs)
+  const { to } = segments.at(-1) ?? only
+  return [
+    { messages: repaired.messages, repairs: [...told, ...repaired.repairs], from: only.from, to },
+  ]
+}
+
+function innerSegments(
+  state: State,
+  planned: readonly Edit[],
+  profile: Profile,
+): readonly Segment[] {
+  const { byProfile } = state.derive('segments', () => ({
+    byProfile: new WeakMap<Profile, Kept>(),
+  }))
+  const kept = byProfile.get(profile) ?? { segments: [], touches: 0 }
+  byProfile.set(profile, kept)
+  // What is shown again for a few steps changes without an entry in the log.
+  const touched = state.hasExpansions ? 0 : state.touchedSince(kept.touches)
+  kept.touches = state.touchCount
+  while ((kept.segments.at(-1)?.to ?? -1) >= touched) kept.segments.pop()
+  const isStale = ({ unused }: LogSegment): boolean =>
+    unused.some((id) => state.exchanges.hasSeen(id))
+  const stale = kept.segments.findIndex(isStale)
+  if (stale !== -1) kept.segments.length = stale
+  const first = planned.reduce((least, edit) => Math.min(least, firstOf(edit)), Infinity)
+  const segments = kept.segments.filter(({ to }) => to < first)
+  // The last segment is always made again.
+  if (state.positionOf((segments.at(-1)?.to ?? 0) + 1) === state.visibleCount) segments.pop()
+  const items = state.visibleFrom(state.positionOf((segments.at(-1)?.to ?? 0) + 1))
+  for (let start = 0; start < items.length; ) {
+    const end = segmentEnd(state, items, start)
+    const isLast = end === items.length
+    const segment = makeSegment(state, items.slice(start, end), { planned, profile, isLast })
+    if (isStale(segment))
+      return [makeSegment(state, state.visible, { planned, profile, isLast: true })]
+    // What is planned is not in the log yet, and may never be.
+    const isKept = !isLast && segment.to < first && kept.segments.length === segments.length
+    segments.push(segment)
+    if (isKept) kept.segments.push(segment)
+    start = end
+  }
+  return segments
+}
+
+function makeSegment(
+  state: State,
+  items: readonly Item[],
+  {
+    planned,
+    profile,
+    isLast,
+  }: { readonly planned: readonly Edit[]; readonly profile: Profile; readonly isLast: boolean },
+): LogSegment {
+  const { messages, repairs } = repair(state, render(state, items, planned), profile, { isLast })
+  const from = items[0]?.entry.seq ?? 0
+  const to = items.at(-1)?.entry.seq ?? 0
+  return {
+    messages,
+    repairs,
+    from,
+    to,
+    unused: [...renamedIn(messages), ...orphansIn(state, items)],
+  }
+}
+
+/** Ids that calls got on the wire: unique by their place in the log, unless a call has one of them as its own. */
+function renamedIn(messages: readonly ViewMessage[]): readonly string[] {
+  return messages.flatMap(({ wireIds, blocks }) =>
+    [...(wireIds ?? [])].flatMap(([index, id]) =>
+      blocks[index]?.type === 'tool-call' ? [id] : [],
+    ),
+  )
+}
+
+/** Ids of results whose call never came: the trace says otherwise once it comes. */
+function orphansIn({ exchanges }: State, items: readonly Item[]): readonly string[] {
+  return items.flatMap(({ entry: { role, seq, blocks } }) =>
+    blocks.flatMap((block, index) => {
+      if (role === 'assistant' || block.type !== 'tool-result') return []
+      const isKnown = exchanges.answeredBy({ seq, block: index }) !== undefined
+      return isKnown || exchanges.hasSeen(block.callId) ? [] : [block.callId]
+    }),
+  )
+}
+
+/** Where the segment that begins at `start` ends: at the first answer behind enough messages that no exchange spans. */
+function segmentEnd({ exchanges }: State, items: readonly Item[], start: number): number {
+  let answered = 0
+  for (let index = start; index < items.length; index++) {
+    const { entry } = items[index] as Item
+    const before = items[index - 1]?.entry
+    const isAnswer =
+      entry.role === 'assistant' &&
+      before !== undefined &&
+      before.role !== 'assistant' &&
+      !exchanges.parts.isLater(entry.seq)
+    if (isAnswer && index - start >= leastMessages && answered < entry.seq) return index
+    for (const { result } of exchanges.exchangeAt(entry.seq)?.calls ?? []) {
+      answered = Math.max(answered, result?.seq ?? Infinity)
+    }
+  }
+  return items.length
+}
