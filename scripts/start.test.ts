@@ -19,7 +19,7 @@ it('[ST13] starts gateway and studio with a sample thread, and keeps it over a r
   expect(thread).toMatchObject({ title: 'What failed in the billing log?', turns: 12 })
   const { edits } = (await (await fetch(`${api}/edits`)).json()) as { edits: { rule: string }[] }
   const rules = [...new Set(edits.map(({ rule }) => rule))].sort()
-  expect(rules).toEqual(['compaction', 'expiry', 'history', 'toolOutput', 'toolResults'])
+  expect(rules).toEqual(['compaction', 'expiry', 'toolOutput', 'toolResults'])
   await first.stop()
   const second = await start(data)
   expect(second.text).not.toContain('Making a sample thread')

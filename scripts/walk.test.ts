@@ -26,7 +26,7 @@ describe('the walk of an operation', () => {
     const { status, lines } = walk('call')
     expect(status).toBe(0)
     const files = lines.map((line) => line.trim()).filter((line) => line.startsWith('packages/'))
-    expect(files.slice(0, 5)).toContain('packages/gateway/src/http/server.ts')
+    expect(files.slice(0, 10)).toContain('packages/gateway/src/http/server.ts')
     expect(files).toContain('packages/oriel/src/providers/openai-chat/stream.ts')
   })
 

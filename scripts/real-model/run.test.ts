@@ -16,20 +16,33 @@ interface Message {
 
 /**
  * A model that knows only what its request shows: it reads the files that it is told to, one in each call, and answers from the lines in
- * front of it, in results and in notes.
+ * front of it, in results and in notes, or by looking them up.
  */
-function answer(messages: readonly Message[]): { content: string | null; path?: string } {
+function answer(
+  messages: readonly Message[],
+  canSearch: boolean,
+): { readonly content: string | null; readonly call?: readonly [string, object] } {
   const asked = messages.findLast(({ role, content }) => role === 'user' && isAsked(content))
   const text = asked?.content ?? ''
   const lines = linesIn(messages)
   const isRead = new Set(lines.map(({ file }) => file))
   const files = [...text.matchAll(/[a-z]+\/[a-z]+-\d+\.\w+/g)].map(([path]) => path)
   const path = files.find((file) => !isRead.has(file))
-  if (path !== undefined) return { content: null, path }
-  const said = messages.map(({ content }) => content ?? '').join('\n')
-  const rule = /end every answer with (REF-\d+)/.exec(said)?.[1] ?? ''
-  return { content: `${factsIn(text, lines)} ${rule}`.trim() }
+  if (path !== undefined) return { content: null, call: ['read_file', { path }] }
+  const all = messages.map(({ content }) => content ?? '').join('\n')
+  const rule = /end every answer with (REF-\d+)/.exec(all)?.[1] ?? ''
+  const { said, missing } = factsIn(text, lines)
+  // What is not in sight is looked up, or read again.
+  const isLookedUp = messages.some((one) => JSON.stringify(one.tool_calls ?? '').includes(searched))
+  if (missing?.endsWith('.txt') === true)
+    return { content: null, call: ['read_file', { path: missing }] }
+  if (missing !== undefined && canSearch && !isLookedUp) {
+    return { content: null, call: [searched, { query: missing }] }
+  }
+  return { content: `${said} ${rule}`.trim() }
 }
+
+const searched = 'search_conversation'
 
 function isAsked(content: string | null): boolean {
   return /^(?:Read|Which|What|Thanks|From now on)\b/.test(content ?? '')
@@ -50,26 +63,36 @@ function linesIn(messages: readonly Message[]): readonly Line[] {
   return messages.flatMap(({ content, tool_call_id: id }) => {
     let file = (id === undefined ? undefined : paths.get(id)) ?? ''
     return (content ?? '').split('\n').map((text) => {
-      file = /^(?:- read_file )?([a-z]+\/[a-z]+-\d+\.\w+):/.exec(text)?.[1] ?? file
+      file = named.exec(text)?.[1] ?? file
       return { file, text }
     })
   })
 }
 
-function factsIn(asked: string, lines: readonly Line[]): string {
+/** A file's name above its lines: in the notes, and in what a lookup finds. */
+const named = /^(?:(?:- read_file )?|\(after assistant: .*?)([a-z]+\/[a-z]+-\d+\.\w+)(?::|".*)/
+
+/** The answer as far as it is in sight, and what is not. */
+function factsIn(
+  asked: string,
+  lines: readonly Line[],
+): { readonly said: string; readonly missing?: string } {
   const incident = /INC-\d+/.exec(asked)?.[0]
   if (incident !== undefined) {
-    const { file, text } = lines.find((line) => line.text.includes(`incident ${incident}`)) ?? {}
-    return `${file}, owned by ${/owner=(\w+)/.exec(text ?? '')?.[1]}`
+    const found = lines.find((line) => line.text.includes(`incident ${incident} opened`))
+    if (found === undefined) return { said: 'I do not know.', missing: incident }
+    return { said: `${found.file}, owned by ${/owner=(\w+)/.exec(found.text)?.[1]}` }
   }
   const accounts = /of the accounts ([\d, ]+)\?/.exec(asked)?.[1]?.split(', ') ?? []
-  const balances = accounts.map((account) => {
-    const own = lines.find(
-      ({ file, text }) => file.endsWith(`account-${account}.txt`) && text.includes('closing'),
-    )
-    return Number(/balance: (\d+)/.exec(own?.text ?? '')?.[1])
-  })
-  return accounts.length === 0 ? 'Done.' : String(balances.reduce((sum, one) => sum + one, 0))
+  if (accounts.length === 0) return { said: 'Done.' }
+  let total = 0
+  for (const account of accounts) {
+    const path = `ledger/account-${account}.txt`
+    const own = lines.find(({ file, text }) => file === path && text.includes('closing'))
+    if (own === undefined) return { said: 'I do not know.', missing: path }
+    total += Number(/balance: (\d+)/.exec(own.text)?.[1])
+  }
+  return { said: String(total) }
 }
 
 const sizes: number[] = []
@@ -78,18 +101,24 @@ const server = createServer(async (request, response) => {
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const text = Buffer.concat(chunks).toString('utf8')
   sizes.push(text.length)
-  const { content, path } = answer((JSON.parse(text) as { messages: Message[] }).messages)
-  const call = { name: 'read_file', arguments: JSON.stringify({ path }) }
-  const calls = [{ id: `call_${sizes.length}`, type: 'function', function: call }]
+  const { messages, tools = [] } = JSON.parse(text) as {
+    readonly messages: readonly Message[]
+    readonly tools?: readonly { readonly function: { readonly name: string } }[]
+  }
+  const canSearch = tools.some((tool) => tool.function.name === searched)
+  const { content, call } = answer(messages, canSearch)
+  const [name, input] = call ?? []
+  const own = { name, arguments: JSON.stringify(input) }
+  const calls = [{ id: `call_${sizes.length}`, type: 'function', function: own }]
   const message = {
     role: 'assistant',
     content,
-    ...(path === undefined ? {} : { tool_calls: calls }),
+    ...(call === undefined ? {} : { tool_calls: calls }),
   }
   const tokens = Math.round(text.length / 4)
   const usage = { prompt_tokens: tokens, completion_tokens: 5, total_tokens: tokens + 5 }
   response.writeHead(200, { 'content-type': 'application/json' })
-  const choices = [{ index: 0, message, finish_reason: path === undefined ? 'stop' : 'tool_calls' }]
+  const choices = [{ index: 0, message, finish_reason: call === undefined ? 'stop' : 'tool_calls' }]
   response.end(
     JSON.stringify({ id: 'c', object: 'chat.completion', model: 'gpt-5-mini', choices, usage }),
   )

@@ -148,6 +148,7 @@ describe('the table', () => {
         '/assets/*',
         '/chat',
         '/healthz',
+        '/settings',
         '/threads',
         '/threads/:id',
       ].sort(),

@@ -194,10 +194,22 @@ export class SettingsResolver {
   }
 }
 
-const requestHeaders = ['agent', 'debug', 'key', 'management', 'policy', 'thread']
+const requestHeaders = [
+  ...['agent', 'debug', 'key', 'management', 'policy'],
+  ...['project', 'thread', 'user'],
+]
 /** Headers of answers, which a gateway in front of this one may hand on. */
 const answerHeaders = [
-  ...['epoch', 'error', 'expansions', 'managed', 'request', 'sources', 'tokens-after'],
+  ...[
+    'context-edits',
+    'epoch',
+    'error',
+    'expansions',
+    'managed',
+    'request',
+    'sources',
+    'tokens-after',
+  ],
   ...['tokens-before', 'tools-deferred', 'warnings'],
 ]
 const prefix = 'x-oriel-'
