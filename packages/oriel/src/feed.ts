@@ -117,6 +117,8 @@ function isSteady({
 }: Policy): boolean {
   if (schedule === 'cache-aware') return false
   if (expiry?.relevance !== undefined || expiry?.duplicates !== undefined) return false
+  // What the cap drops first, a window may claim when the list has grown: then the reason is another one.
+  if ((history?.maxMessages ?? 0) > 0) return false
   return Object.values(rest).every((part) => part === undefined)
 }
 

@@ -164,6 +164,16 @@ describe('a list that grows', () => {
         : { role: 'assistant', content: `Answer ${index}` },
     )
 
+  it('[I16] tells the reason of the window for what a cap had dropped before', () => {
+    const policy = { history: { policy: 'none', maxMessages: 1 } } as const
+    const list = chat(4)
+    project(list, policy)
+    list.push(...chat(3))
+    const reasons = (messages: readonly Message[]): readonly string[] =>
+      project(messages, policy).trace.map(({ reason }) => reason)
+    expect(reasons(list)).toEqual(reasons(structuredClone(list)))
+  })
+
   it('[I17] comes back as the same objects where nothing changed', () => {
     const list = chat(200)
     const { messages } = project(list)
