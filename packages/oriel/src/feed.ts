@@ -16,6 +16,8 @@ export class Feed {
   readonly #policy: Policy
   readonly #context: FeedContext
   #hasSigned = false
+  /** The calls of the newest assistant message. */
+  #calls: ReadonlySet<string> = new Set()
   /** The log's length at the newest request of a replayed list. */
   #sent: number | undefined
   /** What the newest view would change. */
@@ -33,6 +35,7 @@ export class Feed {
    */
   mayAdd(drafts: readonly Draft[]): boolean {
     if (this.#policy.schedule === 'cache-aware') return true
+    if (isSteady(this.#policy) && hasLateResult(drafts, this.#calls)) return false
     if (!this.#hasSigned && !drafts.some(isSigned)) return true
     return !isSteady(this.#policy) && this.#policy.compaction === undefined && this.#hasSigned
   }
@@ -40,6 +43,8 @@ export class Feed {
   /** What the newest view would change once these messages are there, on top of the edits that the state holds by then. */
   add(drafts: readonly Draft[]): readonly Edit[] {
     this.#hasSigned ||= drafts.some(isSigned)
+    const newest = drafts.findLast(({ role }) => role === 'assistant')
+    if (newest !== undefined) this.#calls = callsIn(newest)
     if (this.#policy.schedule === 'cache-aware') this.#replay(drafts)
     else this.#append(drafts)
     const edits = this.#edits()
@@ -120,6 +125,23 @@ function isSteady({
   // What the cap drops first, a window may claim when the list has grown: then the reason is another one.
   if ((history?.maxMessages ?? 0) > 0) return false
   return Object.values(rest).every((part) => part === undefined)
+}
+
+/** Whether a result answers a call before the newest assistant message: it changes what was decided of that exchange. */
+function hasLateResult(drafts: readonly Draft[], newest: ReadonlySet<string>): boolean {
+  let calls = newest
+  for (const draft of drafts) {
+    if (draft.role === 'assistant') calls = callsIn(draft)
+    for (const block of typeof draft.content === 'string' ? [] : draft.content) {
+      if (block.type === 'tool-result' && !calls.has(block.callId)) return true
+    }
+  }
+  return false
+}
+
+function callsIn({ content }: Draft): ReadonlySet<string> {
+  const blocks = typeof content === 'string' ? [] : content
+  return new Set(blocks.flatMap((block) => (block.type === 'tool-call' ? [block.callId] : [])))
 }
 
 function isSigned({ content }: Draft): boolean {

@@ -118,7 +118,10 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
     messages,
     asked: { same: [source, target, counter, options.model, success], alike: [policy, frame] },
     // A rule of the caller's own promises nothing about longer lists.
-    mayRemember: rules.length === 0,
+    // Where results need no ids, which call they answer depends on the whole list.
+    mayRemember:
+      rules.length === 0 &&
+      [source, target].every(({ profile }) => profile.ignoresIds === undefined),
     newFeed,
   })
   const request: Request = {

@@ -174,6 +174,21 @@ describe('a list that grows', () => {
     expect(reasons(list)).toEqual(reasons(structuredClone(list)))
   })
 
+  it('[I16] shows an exchange again whose result comes late', () => {
+    const call = { id: 'late', type: 'function', function: { name: 'search', arguments: '{}' } }
+    const list: Message[] = [
+      { role: 'assistant', content: null, tool_calls: [call] },
+      ...chat(6),
+      { role: 'tool', tool_call_id: 'late', content: 'found' },
+    ]
+    const policy = { history: { length: 2 } } as const
+    const result = list.pop() as Message
+    project(list, policy)
+    list.push(result, ...chat(1))
+    const fresh = project(structuredClone(list), policy)
+    expect(project(list, policy).messages).toEqual(fresh.messages)
+  })
+
   it('[I17] comes back as the same objects where nothing changed', () => {
     const list = chat(200)
     const { messages } = project(list)
