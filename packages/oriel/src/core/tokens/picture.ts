@@ -10,7 +10,7 @@ export interface PictureSize {
 /** Where nothing is known of a picture: about one of 950 by 950 pixels. */
 const unknownTokens = 1200
 
-/** Tokens of a picture: the most that one of the documented formulas gives, so that a budget holds wherever it is sent. */
+/** Tokens of a picture: the most that one of the formulas below gives, so that a budget holds wherever it is sent. They were not compared with the providers' pages. */
 export function pictureTokens(block: Pick<ImageBlock, 'data'>): number {
   const size = block.data === undefined ? undefined : pictureSize(block.data)
   if (size === undefined) return unknownTokens
