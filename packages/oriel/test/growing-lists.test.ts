@@ -189,6 +189,54 @@ describe('a list that grows', () => {
     expect(project(list, policy).messages).toEqual(fresh.messages)
   })
 
+  const agentLoop = (count: number): Message[] =>
+    Array.from({ length: count }, (_, index): readonly Message[] => {
+      const id = `call_${index}`
+      const call = { id, type: 'function', function: { name: 'read', arguments: `{"n":${index}}` } }
+      return [
+        { role: 'user', content: `Question ${index} about part ${index * 7}` },
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', tool_call_id: id, content: `Line ${index}\n`.repeat(20) },
+        { role: 'assistant', content: `Answer ${index} of many, with a few words` },
+      ]
+    }).flat()
+
+  const asked: readonly (readonly [string, PolicyInput | undefined, number | undefined])[] = [
+    ['no policy, a budget', undefined, 4000],
+    ['keepRecent', { toolResults: { strategy: 'keepRecent', max: 5 } }, 1_000_000],
+    ['a window', { history: { policy: 'lastN', length: 10 } }, 4000],
+    // A checkpoint of `compaction` is made anew for each list.
+    ...Object.keys(presets)
+      .filter((name) => name !== 'compaction')
+      .map((name) => [name, name as PolicyInput, 1_000_000] as const),
+  ]
+
+  it.each(asked)('[I16] is counted from where the last call ended: %s', (_, policy, budget) => {
+    let counted = 0
+    const tokens = {
+      name: 'characters',
+      count: (text: string) => {
+        counted += text.length
+        return Math.ceil(text.length / 4)
+      },
+    }
+    const whole = agentLoop(300)
+    const list = whole.slice(0, 1000)
+    const options = { tokens, ...(budget === undefined ? {} : { budget }) }
+    const costOfCall = (): number => {
+      counted = 0
+      project(list, policy, options)
+      return counted
+    }
+    const first = costOfCall()
+    const later = Array.from({ length: 20 }, () => {
+      list.push(...whole.slice(list.length, list.length + 4))
+      return costOfCall()
+    })
+    expect(first).toBeGreaterThan(3000)
+    expect(Math.min(...later)).toBeLessThan(first / 3)
+  })
+
   it('[I17] comes back as the same objects where nothing changed', () => {
     const list = chat(200)
     const { messages } = project(list)

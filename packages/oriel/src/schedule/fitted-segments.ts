@@ -70,9 +70,14 @@ export function fitSegments(
 ): Fitted | undefined {
   const { budget, frame, checkpoint } = options
   const parts = reducedParts(state, segments, options)
-  let total = parts.reduce((sum, { stages }) => sum + (stages[0] as Stage).total, frame)
+  let total = frame + totalAt(parts, 0)
   if (total <= budget) return { segments, tokens: total, edits: [], folded: [] }
   for (const [at] of steps.entries()) {
+    const after = frame + totalAt(parts, at + 1)
+    if (after > budget) {
+      total = after
+      continue
+    }
     for (const [index, { stages }] of parts.entries()) {
       const without = total - (stages[at] as Stage).total
       const next = without + (stages[at + 1] as Stage).total
@@ -94,6 +99,13 @@ export function fitSegments(
     }
   }
   return checkpoint === undefined ? foldOldest(state, parts, { ...options, total }) : undefined
+}
+
+/** Tokens of all parts after so many steps. */
+function totalAt(parts: readonly Reduced[], steps: number): number {
+  let total = 0
+  for (const { stages } of parts) total += (stages[steps] as Stage).total
+  return total
 }
 
 function reducedParts(
@@ -202,15 +214,14 @@ function foldOldest(
   parts: readonly Reduced[],
   { budget, total, planned = [] }: SegmentOptions & { readonly total: number },
 ): Fitted | undefined {
-  const goal = goalOf(parts)
+  const { goal, goalIn } = goalOf(parts)
   if (!keepsItsStart(parts, goal)) return undefined
   const readable = readableIn(state, planned)
   const known = state.derive('folded-segments', (): Folds => ({ goal, folded: [] }))
   if (known.goal !== goal) Object.assign(known, { goal, folded: [] })
   let left = total
   for (const [index, part] of parts.entries()) {
-    const hasGoal = goal !== undefined && part.older.includes(goal)
-    const size = part.olderTokens - (hasGoal ? sizeOf(part, goal) : 0)
+    const size = part.olderTokens - (goal !== undefined && part === goalIn ? sizeOf(part, goal) : 0)
     if (left - size > budget) {
       left -= size
       foldWhole(readable, known, { part, goal, index })
@@ -225,7 +236,7 @@ function foldOldest(
       const note = folded.note(state)
       const tokens = left + (note === undefined ? 0 : noteTokens(state.counter, note))
       if (tokens <= budget) {
-        return composed(parts, { index, count: at + 1, goal, note, tokens })
+        return composed(parts, { index, count: at + 1, goal, goalIn, note, tokens })
       }
     }
     foldWhole(readable, known, { part, goal, index })
@@ -262,12 +273,15 @@ function sizeOf({ sizes }: Pick<Reduced, 'sizes'>, { messages }: Slot): number {
 }
 
 /** The first user message, which states the goal: it is folded last. */
-function goalOf(parts: readonly Reduced[]): Slot | undefined {
-  for (const { older } of parts) {
-    const goal = older.find((slot) => slot.isUser)
-    if (goal !== undefined) return goal
+function goalOf(parts: readonly Reduced[]): {
+  readonly goal?: Slot
+  readonly goalIn?: Reduced
+} {
+  for (const goalIn of parts) {
+    const goal = goalIn.older.find((slot) => slot.isUser)
+    if (goal !== undefined) return { goal, goalIn }
   }
-  return undefined
+  return {}
 }
 
 /** Whether a view that begins with a user's message still does when all but the goal is folded. */
@@ -289,12 +303,14 @@ function composed(
     index,
     count,
     goal,
+    goalIn,
     note,
     tokens,
   }: {
     readonly index: number
     readonly count: number
     readonly goal: Slot | undefined
+    readonly goalIn: Reduced | undefined
     readonly note: string | undefined
     readonly tokens: number
   },
@@ -307,9 +323,9 @@ function composed(
   const edits: Edit[] = []
   let foldedFrom = Infinity
   let isNoted = note === undefined
-  for (const [at, part] of parts.slice(0, index + 1).entries()) {
-    const isWhole = at < index && (goal === undefined || !part.older.includes(goal))
-    const left = isWhole ? part.left : leftOf(part, foldedIn(part, at))
+  for (let at = 0; at <= index; at++) {
+    const part = parts[at] as Reduced
+    const left = at < index && part !== goalIn ? part.left : leftOf(part, foldedIn(part, at))
     start.push(...left.before)
     if (!isNoted && left.isFolded) {
       start.push(noteMessage(note ?? ''))

@@ -5,7 +5,7 @@ import { neverThrowing } from '../foreign.ts'
 import type { Provider } from '../provider.ts'
 import { chatFormat } from './build.ts'
 import { decode } from './decode.ts'
-import { encode, isLegacyExchange } from './encode.ts'
+import { encode, isLegacyDraft, isLegacyExchange } from './encode.ts'
 import { errors } from './errors.ts'
 import { request } from './request.ts'
 import { maxCallIdLength, validateChatBody } from './rules.ts'
@@ -32,6 +32,7 @@ export const openaiChat: Provider = {
     // Any text will do, except half a character, which the wire cannot carry.
     idPattern: /^\P{Cs}{1,40}$/u,
     ignoresIds: isLegacyExchange,
+    mayIgnoreIds: isLegacyDraft,
     rules: {
       start: 'O7',
       end: 'O7',
