@@ -4,7 +4,7 @@ import type { Draft, Edit } from './core/log/entry.ts'
 import { Imprint } from './core/log/imprint.ts'
 import { equalJson } from './core/log/json.ts'
 import type { Feed } from './feed.ts'
-import type { Decoded, Format } from './providers/format.ts'
+import type { Decoded, MessageCodec } from './providers/format.ts'
 import { decodeWithOwnFields } from './providers/own-fields.ts'
 
 /** Lists that begin with the same message and are remembered at once: one for each way of asking. */
@@ -34,7 +34,7 @@ export interface ReadList {
 }
 
 export interface ReadOptions {
-  readonly format: Format
+  readonly format: MessageCodec
   readonly messages: readonly unknown[]
   readonly asked: Asked
   /** Whether the next call may go on from a list with these messages. */
@@ -161,7 +161,7 @@ function isAskedAlike(list: Pick<Remembered, 'same' | 'alike'>, { same, alike }:
 
 /** What came behind the messages that are decoded; undefined where it changes how the last of them is read, or cannot be read. */
 function decodeFrom(
-  format: Format,
+  format: MessageCodec,
   messages: readonly unknown[],
   known: readonly Decoded[],
 ): readonly Decoded[] | undefined {
