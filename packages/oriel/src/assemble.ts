@@ -13,10 +13,13 @@ import { mostPlainTokens } from './core/tokens/margin.ts'
 import { mostViewTokens, viewTokens } from './core/tokens/tally.ts'
 import { tailOf } from './core/view/audience.ts'
 import type { Profile, Repair } from './core/view/profile.ts'
+import type { InForce } from './core/view/render.ts'
 import {
+  inForceIn,
   madeSegment,
   messagesIn,
   perSegment,
+  repairsIn,
   type Segment,
   segmentsOf,
 } from './core/view/segments.ts'
@@ -47,6 +50,8 @@ export interface Assembled {
   readonly segments: readonly Segment[]
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
+  /** What live edits and audiences change in it. */
+  readonly inForce: () => InForce
   readonly fitted: Pick<Fitted, 'edits' | 'folded' | 'digest'>
   /** Whether the provider accepts it only with reasoning turned off. */
   readonly turnsReasoningOff: boolean
@@ -98,7 +103,8 @@ export function assemble(
       messages ??= messagesIn(shown)
       return messages
     },
-    repairs: [...repaired.flatMap(({ repairs }) => repairs), ...bound.repairs],
+    repairs: [...repairsIn(repaired), ...bound.repairs],
+    inForce: () => inForceIn(repaired),
     fitted,
     turnsReasoningOff: bound.turnsReasoningOff,
     isRecord: bound.isRecord,

@@ -390,6 +390,10 @@ export class State {
     return this.#expansions.get(`${seq}:${block}`)
   }
 
+  get pinned(): ReadonlySet<number> {
+    return this.#pinned
+  }
+
   isPinned(seq: number): boolean {
     return this.#pinned.has(seq)
   }

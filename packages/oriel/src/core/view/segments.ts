@@ -4,7 +4,7 @@ import type { Edit } from '../log/entry.ts'
 import { firstOf } from '../state/edits.ts'
 import type { Item, State } from '../state/state.ts'
 import type { Profile, Repair } from './profile.ts'
-import { render } from './render.ts'
+import { type InForce, render } from './render.ts'
 import { repair, repairEnd, repairStart } from './repair.ts'
 import type { ViewMessage } from './view.ts'
 
@@ -12,6 +12,8 @@ import type { ViewMessage } from './view.ts'
 export interface Segment {
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
+  /** What live edits and audiences change in it, as it was when it was made. */
+  readonly inForce: InForce
   /** Seqs of the first and last log messages that it was made of. */
   readonly from: number
   readonly to: number
@@ -62,9 +64,26 @@ export function messagesIn(segments: readonly Segment[]): readonly ViewMessage[]
   return all
 }
 
+/** The repairs of all segments; most have none. */
+export function repairsIn(segments: readonly Segment[]): readonly Repair[] {
+  const all: Repair[] = []
+  for (const { repairs } of segments) if (repairs.length > 0) all.push(...repairs)
+  return all
+}
+
+const nothing: InForce = { edits: [], unshown: [] }
+
+/** What is in force in all segments. */
+export function inForceIn(segments: readonly Segment[]): InForce {
+  return {
+    edits: segments.flatMap(({ inForce }) => inForce.edits),
+    unshown: segments.flatMap(({ inForce }) => inForce.unshown),
+  }
+}
+
 /** A segment of messages that no log holds in this form. */
 export function madeSegment(messages: readonly ViewMessage[]): Segment {
-  return { messages, repairs: [], from: 0, to: 0 }
+  return { messages, repairs: [], inForce: nothing, from: 0, to: 0 }
 }
 
 /** Remembers what is derived of a segment, as long as the segment is there. */
@@ -95,10 +114,15 @@ function changed(
   const all = messagesIn(segments)
   const repaired = repairs(all)
   if (repaired.messages === all) return segments
-  const told = segments.flatMap((segment) => segment.repairs)
-  const { to } = segments.at(-1) ?? only
+  const told = repairsIn(segments)
   return [
-    { messages: repaired.messages, repairs: [...told, ...repaired.repairs], from: only.from, to },
+    {
+      messages: repaired.messages,
+      repairs: [...told, ...repaired.repairs],
+      inForce: inForceIn(segments),
+      from: only.from,
+      to: (segments.at(-1) ?? only).to,
+    },
   ]
 }
 
@@ -149,7 +173,8 @@ function makeSegment(
     isLast,
   }: { readonly planned: readonly Edit[]; readonly profile: Profile; readonly isLast: boolean },
 ): LogSegment {
-  const { messages, repairs } = repair(state, render(state, items, planned), profile, { isLast })
+  const { rendered, inForce } = render(state, items, planned)
+  const { messages, repairs } = repair(state, rendered, profile, { isLast })
   const from = items[0]?.entry.seq ?? 0
   const to = items.at(-1)?.entry.seq ?? 0
   return {
@@ -157,6 +182,7 @@ function makeSegment(
     repairs,
     from,
     to,
+    inForce,
     unused: [...renamedIn(messages), ...orphansIn(state, items)],
   }
 }

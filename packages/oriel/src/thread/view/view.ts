@@ -254,6 +254,7 @@ export function buildView(request: ViewRequest): BuiltView {
       state,
       planned,
       repairs: [...assembled.repairs, ...repairs, ...lossesAsRepairs(shown, encoded.losses ?? [])],
+      inForce: assembled.inForce,
       fitted: assembled.fitted,
       indexOf: (index) => index,
       canExpand: true,
