@@ -19,6 +19,7 @@ import {
   madeSegment,
   messagesIn,
   perSegment,
+  perSegmentOf,
   repairsIn,
   type Segment,
   segmentsOf,
@@ -113,13 +114,15 @@ export function assemble(
         ? unbinding(state, messagesIn(segments), profile, bound.isRecord)
         : undefined,
     tokens: () => {
-      tokens ??= around() + viewTokens(state, messagesIn(segments))
+      tokens ??= segments.reduce((sum, one) => sum + segmentTokens(state, one), around())
       return tokens
     },
   }
   const first = fittedFrom(state, { fitted, bound, checkpoint, planned })
   return first === Infinity ? assembled : Object.assign(assembled, { fittedFrom: first })
 }
+
+const segmentTokens = perSegmentOf('tokens', (state, { messages }) => viewTokens(state, messages))
 
 const withoutHintsIn = perSegment((segment) => {
   const { messages, hadHints } = withoutHints(segment.messages)

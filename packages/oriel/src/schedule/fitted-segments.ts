@@ -74,7 +74,8 @@ export function fitSegments(
   const whole = frame + parts.total(0)
   if (whole <= budget) return { segments, tokens: whole, edits: [], folded: [] }
   for (const [at] of steps.entries()) {
-    const after = (count: number): number => frame + parts.total(at + 1, count) + parts.rest(at, count)
+    const after = (count: number): number =>
+      frame + parts.total(at + 1, count) + parts.rest(at, count)
     const count = firstWhere(list.length, (some) => after(some) <= budget)
     if (count === undefined) continue
     const index = count - 1

@@ -117,11 +117,10 @@ export function goneIn(
 export function shownByPins(state: State): ReadonlySet<number> {
   const shown = new Set<number>()
   for (const seq of state.pinned) {
-    const item = state.visibleAt(state.positionOf(seq))
-    if (item?.entry.seq !== seq) continue
+    const entry = state.isVisible(seq) ? state.item(seq)?.entry : undefined
+    if (entry === undefined) continue
     for (const member of state.exchanges.membersOf(seq)) shown.add(member)
-    const { role, turn } = item.entry
-    const opener = role === 'system' ? undefined : state.clock.turns.get(turn)
+    const opener = entry.role === 'system' ? undefined : state.clock.turns.get(entry.turn)
     if (opener !== undefined) shown.add(opener)
   }
   return shown

@@ -23,6 +23,12 @@ export interface Segment {
 const leastMessages = 32
 
 interface Kept {
+  /** The beginning as it was last repaired. */
+  head?: {
+    readonly from: readonly Segment[]
+    readonly checkpoint: string | undefined
+    readonly made: readonly Segment[]
+  }
   readonly segments: LogSegment[]
   /** Changes of older messages that are in them. */
   touches: number
@@ -42,17 +48,40 @@ export function segmentsOf(
   planned: readonly Edit[],
   { profile, checkpoint }: { readonly profile: Profile; readonly checkpoint: string | undefined },
 ): readonly Segment[] {
-  const inner = innerSegments(state, planned, profile)
+  const kept = keptOf(state, profile)
+  const inner = innerSegments(state, planned, { profile, kept })
   const first = inner.findIndex(({ messages }) => messages.some(isUser))
   const headEnd = first === -1 ? inner.length : first + 1
-  const head = changed(inner.slice(0, headEnd), (messages) =>
-    repairStart(messages, profile, checkpoint),
-  )
+  const head = headOf(inner.slice(0, headEnd), { profile, checkpoint, kept })
   const started = [...head, ...inner.slice(headEnd)]
   const last = started.findLastIndex(({ messages }) => messages.some(isUserSide))
   const tailStart = Math.max(0, last)
   const tail = changed(started.slice(tailStart), (messages) => repairEnd(state, messages, profile))
   return [...started.slice(0, tailStart), ...tail]
+}
+
+/** The beginning of a view, repaired: the same objects as in the last view where it is made of the same. */
+function headOf(
+  from: readonly Segment[],
+  {
+    profile,
+    checkpoint,
+    kept,
+  }: {
+    readonly profile: Profile
+    readonly checkpoint: string | undefined
+    readonly kept: Kept
+  },
+): readonly Segment[] {
+  const { head } = kept
+  const isSame =
+    head?.checkpoint === checkpoint &&
+    head?.from.length === from.length &&
+    head.from.every((segment, index) => segment === from[index])
+  if (isSame && head !== undefined) return head.made
+  const made = changed(from, (messages) => repairStart(messages, profile, checkpoint))
+  kept.head = { from, checkpoint, made }
+  return made
 }
 
 /** The messages of all segments. */
@@ -96,6 +125,21 @@ export function perSegment<T>(derive: (segment: Segment) => T): (segment: Segmen
   }
 }
 
+/** The same for what also depends on the log: the values are kept with its state. */
+export function perSegmentOf<T>(
+  key: string,
+  derive: (state: State, segment: Segment) => T,
+): (state: State, segment: Segment) => T {
+  return (state, segment) => {
+    const { known } = state.derive(`per-segment:${key}`, () => ({
+      known: new WeakMap<Segment, { readonly value: T }>(),
+    }))
+    const found = known.get(segment) ?? { value: derive(state, segment) }
+    known.set(segment, found)
+    return found.value
+  }
+}
+
 function isUser({ role, entry }: ViewMessage): boolean {
   return role === 'user' && entry !== undefined
 }
@@ -126,16 +170,20 @@ function changed(
   ]
 }
 
-function innerSegments(
-  state: State,
-  planned: readonly Edit[],
-  profile: Profile,
-): readonly Segment[] {
+function keptOf(state: State, profile: Profile): Kept {
   const { byProfile } = state.derive('segments', () => ({
     byProfile: new WeakMap<Profile, Kept>(),
   }))
   const kept = byProfile.get(profile) ?? { segments: [], touches: 0 }
   byProfile.set(profile, kept)
+  return kept
+}
+
+function innerSegments(
+  state: State,
+  planned: readonly Edit[],
+  { profile, kept }: { readonly profile: Profile; readonly kept: Kept },
+): readonly Segment[] {
   // What is shown again for a few steps changes without an entry in the log.
   const touched = state.hasExpansions ? 0 : state.touchedSince(kept.touches)
   kept.touches = state.touchCount
