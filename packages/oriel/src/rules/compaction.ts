@@ -272,9 +272,7 @@ export function checkpoint(
   if (folded.length === 0) return []
   const items = folded.flatMap((unit) => unit.items)
   const foldedTokens = items.reduce((sum, item) => sum + weigh(item), 0)
-  // What a checkpoint says is about as long as what the one before it said: where little is folded, little is saved. Writing it is most of the work.
-  const { leastGain = 0 } = options
-  if (foldedTokens < leastGain && !isShrinking(state.checkpoint, room, options)) return []
+  if (savesLittle(foldedTokens, state.checkpoint, { ...options, room })) return []
   const readable = readableIn(state, planned)
   const said = items.flatMap(({ entry }) => readableMessage(readable, entry) ?? [])
   const previous = state.checkpoint
@@ -344,13 +342,16 @@ export function checkpoint(
   ]
 }
 
-/** Whether the next checkpoint has less room than the one in force takes: that alone may save enough. */
-function isShrinking(
+/**
+ * Whether a checkpoint is not worth making, before it is written, which is most of the work: what it says is about as long as what the one
+ * before it said, so that where little is folded little is saved. Not where it has less room than that one takes.
+ */
+function savesLittle(
+  foldedTokens: number,
   previous: Edit | undefined,
-  { all }: Room,
-  { limit }: Pick<CheckpointOptions, 'limit'>,
+  { leastGain = 0, limit, room }: CheckpointOptions & { readonly room: Room },
 ): boolean {
-  return (previous?.tokensAfter ?? 0) > (all ?? limit / 2)
+  return foldedTokens < leastGain && (previous?.tokensAfter ?? 0) <= (room.all ?? limit / 2)
 }
 
 /** What user and assistant said. System messages stay in the view. */
