@@ -680,7 +680,8 @@ export class ThreadEngine {
   async #added(journal: Journal): Promise<Added> {
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(journal)
     const { recall: bounds } = this.#options
-    const memory = await memoryFor(journal, { bounds, isShown: this.shownNow() })
+    const isShown = bounds === undefined ? undefined : this.shownNow()
+    const memory = await memoryFor(journal, { bounds, isShown })
     return { pluginSystem, memory, tail: memory.blocks }
   }
 

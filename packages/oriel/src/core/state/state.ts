@@ -261,7 +261,7 @@ export class State {
    */
   isSource(seq: number, block: number): boolean {
     return (
-      !this.exchanges.membersOf(seq).some((member) => this.#isHidden(member)) &&
+      this.exchanges.membersOf(seq).every((member) => this.isVisible(member)) &&
       this.#edits.allOfBlock(seq, block).every(({ refersTo }) => refersTo !== undefined)
     )
   }
@@ -303,6 +303,11 @@ export class State {
     return this.#hasOwnSettings
   }
 
+  /** True for a message that is neither dropped nor excluded. */
+  isVisible(seq: number): boolean {
+    return this.#visible[lowerBound(this.#visible, seq)]?.entry.seq === seq
+  }
+
   /** Position among the visible messages of the first one at or behind `seq`. */
   positionOf(seq: number): number {
     return lowerBound(this.#visible, seq)
@@ -331,7 +336,7 @@ export class State {
       get: (count: number): number | undefined => {
         const seq = seqs.get(count)
         if (seq === undefined) return undefined
-        return this.#visible[lowerBound(this.#visible, seq)]?.entry.seq === seq ? seq : undefined
+        return this.isVisible(seq) ? seq : undefined
       },
     })
     return { steps: seen(this.#stepSeqs), turns: seen(this.#turnSeqs) }
@@ -388,6 +393,10 @@ export class State {
   /** The newest expansion of a block, active or not; see `expansionsOf`. */
   expansion(seq: number, block: number): ExpandedBlock | undefined {
     return this.#expansions.get(`${seq}:${block}`)
+  }
+
+  get pinned(): ReadonlySet<number> {
+    return this.#pinned
   }
 
   isPinned(seq: number): boolean {
