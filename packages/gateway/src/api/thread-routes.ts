@@ -85,15 +85,20 @@ function inspectRoutes(api: ThreadApi): readonly Route[] {
       query: {
         step: 'A step, or `next` for the next request. Default: the newest request.',
         run: 'The first seq of a folded run: only the rows inside it.',
+        have: 'The `name` of an answer before: `base` then says how many of its rows stay at the beginning and at the end, and `rows` are those between.',
       },
       answer:
-        '{ version, step?, tokens, context?, exact?, previousStep?, change?, rows: OutlineRow[] }',
+        '{ version, name, base?: { name, start, end }, step?, tokens, context?, exact?, previousStep?, change?, rows: OutlineRow[] }',
       handle: (context) => api.outline(context),
     }),
     get('/:id/texts', {
       summary: 'Originals in a range of the log, each cut to 700 characters.',
-      query: { from: 'The first seq. Default 1.', ...paging },
-      answer: '{ texts: { "seq/index": { text, length, picture? } } }',
+      query: {
+        from: 'The first seq. Default 1.',
+        of: 'The `name` of an outline: with what it shows of reduced blocks.',
+        ...paging,
+      },
+      answer: '{ texts: { "seq/index": { text, length, shown?, picture? } } }',
       handle: (context) => api.texts(context),
     }),
     get('/:id/block', {
@@ -160,12 +165,14 @@ function readRoutes(api: ThreadApi): readonly Route[] {
     }),
     get('/:id/timeline', {
       summary: 'Tokens, provider usage and epochs, step by step.',
-      answer: 'Timeline',
+      query: { since: 'A version: only the steps that changed after it. Default 0: all.' },
+      answer: 'Timeline & { version }',
       handle: (context) => api.timeline(context),
     }),
     get('/:id/edits', {
-      summary: 'All edits, and whether they are live.',
-      answer: '{ edits }',
+      summary: 'All edits, and whether they are live; with a limit page by page, newest first.',
+      query: { before: 'Only edits before this seq.', ...paging },
+      answer: '{ edits: ListedEdit[] } | EditsPage & { version }',
       handle: (context) => api.edits(context),
     }),
     get('/:id/directives', {
