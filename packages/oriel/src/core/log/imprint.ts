@@ -46,10 +46,11 @@ export class Imprint {
    */
   isBeginningOf(values: readonly unknown[]): boolean {
     return orFalse(() => {
-      if (values.length < this.#values.length) return false
-      for (let index = 0; index < this.#values.length; index++) {
-        if (values[index] !== this.#values[index] && !this.#replace(index, values[index]))
-          return false
+      const own = this.#values
+      if (values.length < own.length) return false
+      for (let index = 0; index < own.length; index++) {
+        const value = values[index]
+        if (!Object.is(value, own[index]) && !this.#replace(index, value)) return false
       }
       return this.#isUnchanged()
     })
