@@ -13,7 +13,7 @@ import { scaledRuns } from './scaled-runs.ts'
 
 /** What a host does to its list between two calls. */
 type Change =
-  | { readonly type: 'append'; readonly count: number }
+  | { readonly type: 'append'; readonly count: number; readonly isFrozen: boolean }
   | { readonly type: 'replace' | 'mutate'; readonly at: number }
   | { readonly type: 'truncate'; readonly count: number }
   | { readonly type: 'copy-first' | 'mutate-answer' | 'ask-again' }
@@ -22,7 +22,11 @@ const at = fc.nat({ max: 200 })
 const change: fc.Arbitrary<Change> = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({ type: fc.constant('append'), count: fc.integer({ min: 1, max: 12 }) }),
+    arbitrary: fc.record({
+      type: fc.constant('append'),
+      count: fc.integer({ min: 1, max: 12 }),
+      isFrozen: fc.boolean(),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom('replace', 'mutate'), at }) },
   {
@@ -39,7 +43,7 @@ type Message = Record<string, unknown>
 
 /** Changes some text deep inside a value, in place. */
 function mutate(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
   const holder = value as Record<string, unknown>
   const keys = Object.keys(holder).reverse()
   const inner = keys.find((key) => typeof holder[key] === 'object' && holder[key] !== null)
@@ -48,6 +52,12 @@ function mutate(value: unknown): void {
   )
   if (inner !== undefined) mutate(holder[inner])
   else if (text !== undefined) holder[text] = `${String(holder[text])} and more`
+}
+
+function deepFrozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const inner of Object.values(value)) deepFrozen(inner)
+  return Object.freeze(value)
 }
 
 function answer(
@@ -95,7 +105,8 @@ function play(
   for (const one of changes) {
     const index = 'at' in one && list.length > 0 ? one.at % list.length : 0
     if (one.type === 'append') {
-      list.push(...structuredClone(pool.slice(next, next + one.count)))
+      const added = structuredClone(pool.slice(next, next + one.count))
+      list.push(...(one.isFrozen ? added.map(deepFrozen) : added))
       next += one.count
     }
     if (one.type === 'truncate') list.length = Math.max(0, list.length - one.count)

@@ -6,8 +6,8 @@
  */
 export class Imprint {
   readonly #values: unknown[] = []
-  /** Where the objects and the fields of each value begin. */
-  readonly #starts: { readonly object: number; readonly field: number }[] = []
+  /** Where the objects and the fields of each value begin; undefined for a value that is frozen, which nobody can change. */
+  readonly #starts: (Start | undefined)[] = []
   /** Every object and array of a value, itself first. */
   readonly #objects: object[] = []
   /** The keys of each object; undefined for an array. */
@@ -29,15 +29,15 @@ export class Imprint {
   /** Adds a value of plain JSON. False, and nothing is added, for anything else, such as an instance of a class, whose state nobody can see. */
   add(value: unknown): boolean {
     const start = { object: this.#objects.length, field: this.#fields.length }
-    if (orFalse(() => this.#press(value))) {
-      this.#values.push(value)
-      this.#starts.push(start)
-      return true
-    }
+    const isPlain = orFalse(() => this.#press(value))
+    const isFrozen = isPlain && isAllFrozen(this.#objects, start.object)
+    if (isPlain) this.#values.push(value)
+    if (isPlain) this.#starts.push(isFrozen ? undefined : start)
+    if (isPlain && !isFrozen) return true
     this.#objects.length = start.object
     this.#keys.length = start.object
     this.#fields.length = start.field
-    return false
+    return isPlain
   }
 
   /**
@@ -101,32 +101,64 @@ export class Imprint {
 
   /** Takes another object in the place of one that looked the same; false where it did not. */
   #replace(index: number, value: unknown): boolean {
-    const own = new Imprint()
     const start = this.#starts[index]
-    if (start === undefined || !isObject(value) || !own.add(value)) return false
-    const end = this.#starts[index + 1] ?? {
-      object: this.#objects.length,
-      field: this.#fields.length,
-    }
-    const isAlike =
-      own.#objects.length === end.object - start.object &&
-      own.#fields.length === end.field - start.field &&
-      own.#keys.every((names, at) => areEqual(names, this.#keys[start.object + at])) &&
-      own.#fields.every((field, at) => {
-        const was = this.#fields[start.field + at]
-        return isObject(field) ? isObject(was) : Object.is(field, was)
-      })
-    if (!isAlike) return false
-    own.#objects.forEach((object, at) => {
-      this.#objects[start.object + at] = object
-    })
-    own.#fields.forEach((field, at) => {
-      this.#fields[start.field + at] = field
-    })
+    const own = Imprint.#whole(value)
+    const was = start === undefined ? Imprint.#whole(this.#values[index]) : this.#part(index, start)
+    if (own === undefined || was === undefined || !isAlike(own, was)) return false
+    if (start === undefined && !isAllFrozen(own.objects, 0)) return false
     this.#values[index] = value
     this.#replaced += 1
+    if (start === undefined) return true
+    for (const [at, object] of own.objects.entries()) this.#objects[start.object + at] = object
+    for (const [at, field] of own.fields.entries()) this.#fields[start.field + at] = field
     return true
   }
+
+  #part(index: number, { object, field }: Start): Pressed {
+    const next = this.#starts.slice(index + 1).find((start) => start !== undefined)
+    return {
+      objects: this.#objects.slice(object, next?.object),
+      keys: this.#keys.slice(object, next?.object),
+      fields: this.#fields.slice(field, next?.field),
+    }
+  }
+
+  /** Everything in an object; undefined for what is not plain data. */
+  static #whole(value: unknown): Pressed | undefined {
+    const own = new Imprint()
+    if (!isObject(value) || !own.#press(value)) return undefined
+    return { objects: own.#objects, keys: own.#keys, fields: own.#fields }
+  }
+}
+
+interface Start {
+  readonly object: number
+  readonly field: number
+}
+
+interface Pressed {
+  readonly objects: readonly object[]
+  readonly keys: readonly (readonly string[] | undefined)[]
+  readonly fields: readonly unknown[]
+}
+
+function isAlike(one: Pressed, other: Pressed): boolean {
+  return (
+    one.objects.length === other.objects.length &&
+    one.fields.length === other.fields.length &&
+    one.keys.every((names, at) => areEqual(names, other.keys[at])) &&
+    one.fields.every((field, at) => {
+      const was = other.fields[at]
+      return isObject(field) ? isObject(was) : Object.is(field, was)
+    })
+  )
+}
+
+function isAllFrozen(objects: readonly object[], from: number): boolean {
+  for (let index = from; index < objects.length; index++) {
+    if (!Object.isFrozen(objects[index])) return false
+  }
+  return true
 }
 
 function isObject(value: unknown): value is object {
