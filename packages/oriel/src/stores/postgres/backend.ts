@@ -2,6 +2,7 @@
 // stays as it is.
 
 import { randomUUID } from 'node:crypto'
+import { hints } from '../../core/search/hint.ts'
 import type { Speaker } from '../../core/search/passages.ts'
 import type { IndexedPassage } from '../../core/search/rank.ts'
 import type {
@@ -59,9 +60,10 @@ export class PostgresBackend implements LogBackend {
     index: (batch) => this.#index(batch),
     unindexed: (scope, limit) => this.#unindexed(scope, limit),
     count: (scope) => this.#countPassages(scope),
-    find: async (scope, token, limit) => {
-      const all = [scopeToken(scope), ...(scope.groups ?? []), token.replaceAll(/['\\]/g, '')]
-      const query = all.map((one) => `'${one}'`).join(' & ')
+    find: async (scope, tokens, limit) => {
+      const any = tokens.map((one) => `'${one.replaceAll(/['\\]/g, '')}'`).join(' | ')
+      const all = [scopeToken(scope), ...(scope.groups ?? [])].map((one) => `'${one}'`)
+      const query = [...all, `(${any})`].join(' & ')
       return (await this.#rows('findPassages', [query, limit])).map(({ id }) => Number(id))
     },
     passages: (tenant, ids) => this.#passages(tenant, ids),
@@ -281,6 +283,7 @@ export class PostgresBackend implements LogBackend {
       passages.map(({ tokens }) => tokens),
       messages,
       passages.map(({ index }) => index),
+      passages.map(({ hint }) => hint),
     ]
     const head = [key.tenant, key.thread, from, to, passages.length, scopeTokens(key)]
     return (await this.#query('index', [...head, ...columns], bytes)).rows.length === 1
@@ -385,6 +388,7 @@ function indexedPassage(row: Row): IndexedPassage {
     isOpen: row.open === true,
     speaker: String(row.speaker) as Speaker,
     tokens: String(row.words),
+    hint: Number(row.id) % hints,
   }
   return row.inner === null ? passage : { ...passage, inner: Number(row.inner) }
 }

@@ -35,7 +35,8 @@ export class SqliteBackend implements LogBackend {
     },
     unindexed: (scope, limit) => this.#read((reader) => reader.unindexed(scope, limit)),
     count: (scope) => this.#read((reader) => reader.countPassages(scope)),
-    find: (scope, token, limit) => this.#read((reader) => reader.findPassages(scope, token, limit)),
+    find: (scope, tokens, limit) =>
+      this.#read((reader) => reader.findPassages(scope, tokens, limit)),
     passages: (tenant, ids) => this.#read((reader) => reader.passages(tenant, ids)),
   }
   readonly #settings: WriterSettings
