@@ -196,8 +196,12 @@ export interface SearchIndex {
   unindexed(scope: SearchScope, limit: number): Promise<readonly IndexProgress[]>
   /** How many passages there are. */
   count(scope: SearchScope): Promise<number>
-  /** The ids of passages that have one of the tokens, the newest first, at most so many. */
-  find(scope: SearchScope, tokens: readonly string[], limit: number): Promise<readonly number[]>
+  /** For each term the ids of the passages that have one of its tokens, the newest first, at most so many. */
+  find(
+    scope: SearchScope,
+    terms: readonly (readonly string[])[],
+    limit: number,
+  ): Promise<readonly (readonly number[])[]>
   passages(tenant: string, ids: readonly number[]): Promise<readonly IndexedPassage[]>
 }
 

@@ -117,17 +117,26 @@ function ended(base: string): string {
   return isDoubled && !/[lsz]$/.test(base) ? base.slice(0, -1) : base
 }
 
-/** Where the words of a text stand that have one of these tokens, in order. */
-export function markWords(
-  text: string,
+/** Finds where the words of texts stand that have one of these tokens, in order. Remembers the words that it has seen. */
+export function wordMarker(
   tokens: ReadonlySet<string>,
-): readonly (readonly [from: number, to: number])[] {
-  const marks: [number, number][] = []
-  for (const { word, index } of wordsIn(text.slice(0, maxAnalysed))) {
-    if (marks.length >= maxMarks) break
-    if (analyse(word).some((token) => tokens.has(token))) marks.push([index, index + word.length])
+): (text: string) => readonly (readonly [from: number, to: number])[] {
+  const seen = new Map<string, boolean>()
+  const isMarked = (word: string): boolean => {
+    const known = seen.get(word)
+    if (known !== undefined) return known
+    const found = analyse(word).some((token) => tokens.has(token))
+    seen.set(word, found)
+    return found
   }
-  return marks
+  return (text) => {
+    const marks: [number, number][] = []
+    for (const { word, index } of wordsIn(text.slice(0, maxAnalysed))) {
+      if (marks.length >= maxMarks) break
+      if (isMarked(word)) marks.push([index, index + word.length])
+    }
+    return marks
+  }
 }
 
 const maxMarks = 200

@@ -52,8 +52,15 @@ export function candidatesOf(
     const weight = weightOf(match, total)
     for (const id of match.ids) sums.set(id, (sums.get(id) ?? 0) + weight)
   }
-  const scores = [...sums].map(([id, sum]) => ({ id, score: sum * (onceByHint[id % hints] ?? 1) }))
-  return scores
+  const scores = Float64Array.from(sums, ([id, sum]) => sum * (onceByHint[id % hints] ?? 1))
+  const least = scores.length <= limit ? 0 : (scores.toSorted()[scores.length - limit] as number)
+  const best: { readonly id: number; readonly score: number }[] = []
+  let at = 0
+  for (const id of sums.keys()) {
+    const score = scores[at++] as number
+    if (score >= least) best.push({ id, score })
+  }
+  return best
     .sort((a, b) => b.score - a.score || b.id - a.id)
     .slice(0, limit)
     .map(({ id }) => id)
@@ -65,12 +72,20 @@ export function scorePassages(
   matches: readonly TermMatches[],
   total: number,
 ): readonly ScoredPassage[] {
-  const terms = matches.map((match) => ({
-    weight: weightOf(match, total),
-    forms: [[match.term, 1] as const, ...(match.related ?? [])],
-  }))
-  const scored = passages.map((passage) => ({ ...passage, score: scoreOf(passage, terms) }))
-  return scored.filter(({ score }) => score > 0).sort(byScore)
+  const termsIn = new Map(passages.map(({ id }): [number, WeighedTerm[]] => [id, []]))
+  for (const match of matches) {
+    const forms = [[match.term, 1] as const, ...(match.related ?? [])]
+    const term = { weight: weightOf(match, total), forms }
+    // Of a common term only the newest passages are known: others may have it too.
+    const ids = match.ids.length < match.count ? termsIn.keys() : match.ids
+    for (const id of ids) termsIn.get(id)?.push(term)
+  }
+  const scored: ScoredPassage[] = []
+  for (const passage of passages) {
+    const score = scoreOf(passage, termsIn.get(passage.id) ?? [])
+    if (score > 0) scored.push({ ...passage, score })
+  }
+  return scored.sort(byScore)
 }
 
 interface WeighedTerm {

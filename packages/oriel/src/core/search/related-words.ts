@@ -10,7 +10,7 @@ const forms = `
   begin began begun, choose chose chosen choice, drive drove driven, fly flew flown flight, give gave given, grow grew grown growth, know knew known,
   lose lost loss, sell sold sale, send sent, sleep slept, speak spoke spoken, spend spent, teach taught, think thought, win won, wear wore worn, build built,
   break broke broken, bring brought, catch caught, come came, draw drew drawn, drink drank drunk, feel felt, fight fought, forget forgot forgotten,
-  hear heard, hold held, keep kept, lend lent, ride rode ridden, rise rose risen, sing sang sung song, sit sat, steal stole stolen, swim swam swum,
+  hear heard, hold held, keep kept, lend lent, ride rode ridden, rise rose risen, sing sang sung, sit sat, steal stole stolen, swim swam swum,
   throw threw thrown, understand understood, freeze froze frozen, hide hid hidden, child children, person people, man men, woman women, foot feet,
   tooth teeth, mouse mice, wife wives, knife knives, analysis analyses, index indices, doctor dr, professor prof, television tv, kilometer km,
   kilogram kg, minute min, hour hr, repository repo, database db, configuration config, authentication auth, documentation docs, environment env,

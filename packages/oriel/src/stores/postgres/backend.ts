@@ -60,12 +60,7 @@ export class PostgresBackend implements LogBackend {
     index: (batch) => this.#index(batch),
     unindexed: (scope, limit) => this.#unindexed(scope, limit),
     count: (scope) => this.#countPassages(scope),
-    find: async (scope, tokens, limit) => {
-      const any = tokens.map((one) => `'${one.replaceAll(/['\\]/g, '')}'`).join(' | ')
-      const all = [scopeToken(scope), ...(scope.groups ?? [])].map((one) => `'${one}'`)
-      const query = [...all, `(${any})`].join(' & ')
-      return (await this.#rows('findPassages', [query, limit])).map(({ id }) => Number(id))
-    },
+    find: (scope, terms, limit) => this.#findPassages(scope, terms, limit),
     passages: (tenant, ids) => this.#passages(tenant, ids),
   }
   readonly #settings: BackendSettings
@@ -309,6 +304,20 @@ export class PostgresBackend implements LogBackend {
         ? await this.#rows('countPassages', [tenant])
         : await this.#rows('countThread', [tenant, thread])
     return Number(row?.count ?? 0)
+  }
+
+  async #findPassages(
+    scope: SearchScope,
+    terms: readonly (readonly string[])[],
+    limit: number,
+  ): Promise<readonly (readonly number[])[]> {
+    const within = [scopeToken(scope), ...(scope.groups ?? [])].map((one) => `'${one}'`)
+    const queries = terms.map((tokens) => {
+      const any = tokens.map((one) => `'${one.replaceAll(/['\\]/g, '')}'`).join(' | ')
+      return [...within, `(${any})`].join(' & ')
+    })
+    const rows = await this.#rows('findPassages', [queries, limit])
+    return rows.map(({ ids }) => (typeof ids === 'string' ? ids.split(' ').map(Number) : []))
   }
 
   async #passages(tenant: string, ids: readonly number[]): Promise<readonly IndexedPassage[]> {

@@ -90,7 +90,9 @@ function reads({ threads, entries, blobs, snapshots, values, indexed, passages }
       where t.tenant = $1 and t.thread = $2 and t.salt is not null and t.version > coalesce(i.version, 0)`,
     countPassages: `select sum(passages) as count from ${indexed} where tenant = $1`,
     countThread: `select passages as count from ${indexed} where tenant = $1 and thread = $2`,
-    findPassages: `select id from ${passages} where tokens @@ $1::tsquery order by id desc limit $2`,
+    findPassages: `select (select string_agg(id::text, ' ' order by id desc) from
+        (select id from ${passages} where tokens @@ asked.query::tsquery order by id desc limit $2) found) as ids
+      from unnest($1::text[]) with ordinality asked(query, nth) order by nth`,
     passages: `select id, tenant, thread, seq, position, block, inner_block as inner, start, stop, open, speaker, words
       from ${passages} where tenant = $1 and id = any($2::bigint[])`,
     value: `select value from ${values} where tenant = $1 and space = $2 and name = $3`,

@@ -30,6 +30,8 @@ const maxCandidates = 300
 const searchMs = 10_000
 /** Characters that are analysed at once: some 10 ms of the event loop. */
 const batchCharacters = 40_000
+/** Terms that the database looks for at once. */
+const termsAtOnce = 8
 /** Threads that are looked up at once. */
 const threadsAtOnce = 100
 const defaultLimit = 100
@@ -266,17 +268,22 @@ async function matchesOf(
   },
 ): Promise<readonly TermMatches[]> {
   const matches: TermMatches[] = []
-  const found = new Set<string>()
-  for (const { token: term, related, within } of terms) {
-    if (within !== undefined && found.has(within)) continue
-    budget.check()
-    const ids = await index.find(scope, [term, ...related.keys()], maxMatches)
-    if (ids.length > 0) {
-      found.add(term)
-      matches.push({ term, related, ids, count: countOf(ids, total) })
+  const look = async (asked: readonly QueryTerm[]): Promise<void> => {
+    for (let from = 0; from < asked.length; from += termsAtOnce) {
+      budget.check()
+      const some = asked.slice(from, from + termsAtOnce)
+      const tokens = some.map(({ token, related }) => [token, ...related.keys()])
+      const found = await index.find(scope, tokens, maxMatches)
+      for (const [at, { token: term, related }] of some.entries()) {
+        const ids = found[at] ?? []
+        if (ids.length > 0) matches.push({ term, related, ids, count: countOf(ids, total) })
+      }
+      await budget.turn()
     }
-    await budget.turn()
   }
+  await look(terms.filter(({ within }) => within === undefined))
+  const found = new Set(matches.map(({ term }) => term))
+  await look(terms.filter(({ within }) => within !== undefined && !found.has(within)))
   return matches
 }
 
@@ -333,7 +340,7 @@ function asIndex(index: MemoryIndex): SearchIndex {
     index: async () => false,
     unindexed: async () => [],
     count: async (scope) => index.count(scope),
-    find: async (scope, tokens, limit) => index.find(scope, tokens, limit),
+    find: async (scope, terms, limit) => terms.map((tokens) => index.find(scope, tokens, limit)),
     passages: async (_, ids) => index.passages(ids),
   }
 }

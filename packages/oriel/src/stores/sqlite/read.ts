@@ -69,12 +69,13 @@ const sql = {
     where tenant = ? and analysis < ? and salt is not null limit ?`,
   countPassages: 'select sum(passages) as count from threads where tenant = ?',
   countThread: 'select passages as count from threads where tenant = ? and thread = ?',
-  // One text instead of a row for each: a common word has a thousand.
-  findPassages: `select group_concat(id, ' ') as ids from
-    (select rowid as id from search where search match ? order by rowid desc limit ?)`,
-  passages: `select p.id, t.tenant, t.thread, p.seq, p.position, p.block, p.inner, p.start, p.stop, p.open, p.speaker, p.tokens
-    from json_each(?) asked join passages p on p.id = asked.value join threads t on t.id = p.thread
-    where t.salt is not null`,
+  // One statement for all terms, and one text instead of a row for each passage: a common word has a thousand.
+  findPassages: `select (select group_concat(id, ' ') from
+      (select rowid as id from search where search match asked.value order by rowid desc limit ?2)) as ids
+    from json_each(?1) asked order by asked.key`,
+  passages: `select p.id, p.thread, p.seq, p.position, p.block, p.inner, p.start, p.stop, p.open, p.speaker, p.tokens
+    from json_each(?) asked join passages p on p.id = asked.value`,
+  living: 'select tenant, thread from threads where id = ? and salt is not null',
 } as const
 
 type Row = Record<string, SQLOutputValue>
@@ -224,20 +225,37 @@ export class SqliteReader {
     return Number(row?.count ?? 0)
   }
 
-  findPassages(scope: SearchScope, tokens: readonly string[], limit: number): readonly number[] {
-    const any = tokens.map((one) => `"${one.replaceAll('"', '')}"`).join(' OR ')
-    const all = [scopeToken(scope), ...(scope.groups ?? [])].map((one) => `"${one}"`)
-    const query = [...all, `(${any})`].join(' AND ')
-    const ids = this.#get('findPassages', query, limit)?.ids
-    return typeof ids === 'string' ? ids.split(' ').map(Number) : []
+  findPassages(
+    scope: SearchScope,
+    terms: readonly (readonly string[])[],
+    limit: number,
+  ): readonly (readonly number[])[] {
+    const within = [scopeToken(scope), ...(scope.groups ?? [])].map((one) => `"${one}"`)
+    const queries = terms.map((tokens) => {
+      const any = tokens.map((one) => `"${one.replaceAll('"', '')}"`).join(' OR ')
+      return [...within, `(${any})`].join(' AND ')
+    })
+    return this.#statement('findPassages')
+      .all(JSON.stringify(queries), limit)
+      .map(({ ids }) => (typeof ids === 'string' ? ids.split(' ').map(Number) : []))
   }
 
   passages(tenant: string, ids: readonly number[]): readonly IndexedPassage[] {
+    const threads = new Map<number, string>()
+    const nameOf = (id: number): string | undefined => {
+      const known = threads.get(id)
+      if (known !== undefined) return known
+      const row = this.#get('living', id)
+      if (row === undefined) return undefined
+      if (row.tenant !== tenant) throw isolation()
+      threads.set(id, String(row.thread))
+      return String(row.thread)
+    }
     return this.#statement('passages')
       .all(JSON.stringify(ids))
-      .map((row) => {
-        if (row.tenant !== tenant) throw isolation()
-        return indexedPassage(row)
+      .flatMap((row) => {
+        const thread = nameOf(row.thread as number)
+        return thread === undefined ? [] : [indexedPassage(row, thread)]
       })
   }
 
@@ -317,10 +335,10 @@ function contentOf(row: Row): Uint8Array {
   return new Uint8Array(unpacked.buffer, unpacked.byteOffset, unpacked.length)
 }
 
-function indexedPassage(row: Row): IndexedPassage {
+function indexedPassage(row: Row, thread: string): IndexedPassage {
   const passage = {
     id: Number(row.id),
-    thread: String(row.thread),
+    thread,
     seq: Number(row.seq),
     index: Number(row.position),
     block: Number(row.block),

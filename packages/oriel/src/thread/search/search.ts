@@ -5,7 +5,7 @@ import type { MessageEntry } from '../../core/log/entry.ts'
 import { OrielError, wrongOption } from '../../core/log/errors.ts'
 import { assertOptions, type OptionNames } from '../../core/log/options.ts'
 import { checkScope, isScope, type Scope } from '../../core/log/scope.ts'
-import { markWords } from '../../core/search/analysis.ts'
+import { wordMarker } from '../../core/search/analysis.ts'
 import { excerpt, messageText, type Place, textAt } from '../../core/search/passages.ts'
 import { matchedTokens } from '../../core/search/query.ts'
 import { fuseRanks, type ScoredPassage } from '../../core/search/rank.ts'
@@ -352,7 +352,7 @@ async function withSurroundings(
   found: readonly Found[],
   { query, options, journalOf }: Surrounding,
 ): Promise<readonly ThreadSearchResult[]> {
-  const tokens = matchedTokens(query)
+  const marksIn = wordMarker(matchedTokens(query))
   const results: ThreadSearchResult[] = []
   for (const { place: _, ...result } of found) {
     options.signal?.throwIfAborted()
@@ -366,7 +366,7 @@ async function withSurroundings(
           ]
     results.push({
       ...result,
-      marks: markWords(result.text, tokens),
+      marks: marksIn(result.text),
       ...(previous === undefined ? {} : { previous }),
       ...(next === undefined ? {} : { next }),
     })

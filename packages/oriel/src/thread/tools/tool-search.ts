@@ -35,15 +35,15 @@ export class ToolSearch {
     const named = this.#named(query)
     if (named.length > 0) return named.slice(0, Math.max(limit, maxNamed))
     const matches = analyseQuery(query).flatMap((term): TermMatches[] => {
-      const ids = this.#tokens.flatMap((tokens, id) => (tokens.includes(term) ? [id] : []))
+      const ids = this.#tokens.flatMap((tokens, index) => (tokens.includes(term) ? [-index] : []))
       return ids.length === 0 ? [] : [{ term, ids, count: ids.length }]
     })
     const ids = new Set(matches.flatMap((one) => one.ids))
     // Ids fall, so that of two that fit alike the first of the list wins.
     const passages = [...ids].map((id) => {
-      const tokens = this.#tokens[id] as readonly string[]
+      const tokens = this.#tokens[-id] as readonly string[]
       return {
-        ...{ id: -id, thread: '', seq: id, index: id, block: 0, from: 0, to: 0 },
+        ...{ id, thread: '', seq: 0, index: -id, block: 0, from: 0, to: 0 },
         ...{ isOpen: true, speaker: 'other' as const, hint: hintOf('other', tokens.length) },
         tokens: tokens.join(' '),
       }
