@@ -2,6 +2,7 @@
 
 import type { Provider } from '../provider.ts'
 import { cacheMarks } from './cache-marks.ts'
+import { compaction } from './compaction.ts'
 import { contextEdits } from './context-edits.ts'
 import { decodeMessages } from './decode.ts'
 import { encodeView } from './encode.ts'
@@ -26,6 +27,11 @@ export const anthropic: Provider = {
   profile: {
     startsWithUser: true,
     endsWithUser: true,
+    isCompaction: ({ role, blocks: [first] }) =>
+      role === 'assistant' &&
+      first?.type === 'opaque' &&
+      first.format === 'anthropic' &&
+      first.compaction !== undefined,
     refusesBlankText: true,
     bindsReasoning: true,
     maxBytes,
@@ -55,6 +61,7 @@ export const anthropic: Provider = {
   tools,
   usage,
   contextEdits,
+  compaction,
   errors,
   cacheMarks,
   writeAnswer,

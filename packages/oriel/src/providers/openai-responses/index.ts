@@ -3,6 +3,7 @@
 import { partMarks } from '../anthropic/cache-marks.ts'
 import { neverThrowing } from '../foreign.ts'
 import type { Provider } from '../provider.ts'
+import { compaction, contextEdits } from './compaction.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
 import { errors } from './errors.ts'
@@ -54,6 +55,8 @@ export const openaiResponses: Provider = {
   ...answers,
   tools,
   usage,
+  contextEdits,
+  compaction,
   errors,
   cacheMarks: partMarks,
   writeAnswer,
