@@ -12,6 +12,8 @@ export interface Profile {
   readonly startsWithUser: boolean
   /** The last message must not be an assistant message (A6). */
   readonly endsWithUser: boolean
+  /** True for a message that may come first and last all the same: it begins with the provider's own compaction. @default none may */
+  readonly isCompaction?: (message: ViewMessage) => boolean
   /** Text blocks must not be empty or blank (A4). */
   readonly refusesBlankText: boolean
   /**
