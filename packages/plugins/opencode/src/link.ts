@@ -21,9 +21,11 @@ export class HostLink {
   #lastId = 0
 
   /** `node` is the program that runs it: `ORIEL_NODE`, or the one on the path. */
-  constructor(env: NodeJS.ProcessEnv, program = new URL('./main.js', import.meta.url)) {
+  constructor(env: NodeJS.ProcessEnv) {
     this.#node = env.ORIEL_NODE ?? 'node'
-    this.#program = fileURLToPath(program)
+    // Beside this module: a source where this is one.
+    const file = import.meta.url.endsWith('.ts') ? './main.ts' : './main.js'
+    this.#program = fileURLToPath(new URL(file, import.meta.url))
   }
 
   /** Rejects with a sentence where the process cannot be started, ended, failed or took too long. */
