@@ -377,15 +377,14 @@ export class ThreadApi {
   /** The log of a thread, up to date. */
   async #inspect(context: RouteContext): Promise<Inspection> {
     const { key, info } = await this.#find(context)
-    // A log that is too long to be kept is loaded for this request, so reserve its size.
-    if (!this.#inspections.keeps(info)) context.room.take(info.bytes)
+    // A log that is not in memory is loaded for this request, so reserve its size.
+    if (!this.#inspections.has(key)) context.room.take(info.bytes)
     return this.#inspections.of(key, info, context.request.signal)
   }
 
   async summary(context: RouteContext): Promise<Response> {
     const { key, info } = await this.#find(context)
-    const summary = await this.#summaryOf(context, key, info)
-    const policy = await this.open(key, async (thread) => thread.policy)
+    const { summary, policy } = await this.#summaryOf(context, key, info)
     return json({
       ...summary,
       policy: callerView(policy),
@@ -398,14 +397,18 @@ export class ThreadApi {
     context: RouteContext,
     key: ThreadKey,
     info: ThreadInfo,
-  ): Promise<ThreadSummary> {
-    if (!this.#inspections.keeps(info)) return this.#summaries.of(key, info)
+  ): Promise<{ readonly summary: ThreadSummary; readonly policy: Policy }> {
+    const listed = async () => ({
+      summary: await this.#summaries.of(key, info),
+      policy: await this.open(key, async (thread) => thread.policy),
+    })
+    if (this.#inspections.isTooLong(info)) return listed()
     try {
       const { log } = await this.#inspections.of(key, info, context.request.signal)
-      return summaryIn(info, log.numbers())
+      return { summary: summaryIn(info, log.numbers()), policy: log.policy() }
     } catch (error) {
       if (damageOf(error) === undefined) throw error
-      return this.#summaries.of(key, info)
+      return listed()
     }
   }
 
