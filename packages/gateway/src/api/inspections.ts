@@ -12,8 +12,8 @@ export interface InspectionsOptions {
   readonly maxBytes: number
 }
 
-/** What a log takes in memory, for each byte of its content. */
-const bytesPerByte = 3
+/** What a log takes in memory, for each character that it keeps. */
+const bytesPerCharacter = 3
 /** Requests of one thread that are kept beside its log: people go back and forth. */
 const maxRequests = 8
 
@@ -27,9 +27,14 @@ export class Inspections {
     this.#kept = new LRUCache({ maxSize: Math.max(1, options.maxBytes) })
   }
 
-  /** Whether a log of this size stays in memory. */
-  keeps({ bytes }: Pick<ThreadInfo, 'bytes'>): boolean {
-    return bytesPerByte * bytes <= this.#options.maxBytes
+  /** Whether a log is in memory, as far as it is known. */
+  has(key: ThreadKey): boolean {
+    return this.#kept.has(idOf(key))
+  }
+
+  /** Whether a log is so long that it cannot stay in memory. */
+  isTooLong({ bytes }: Pick<ThreadInfo, 'bytes'>): boolean {
+    return bytes > this.#options.maxBytes
   }
 
   /** The log up to its newest entry. The read ends when everybody who waits for it has left. */
@@ -79,9 +84,9 @@ export class Inspections {
       before ??
       new Inspection(info.createdAt, new LogInspector({ store, key, tokens }))
     await inspection.log.refresh((entries) => readCooperatively(entries, signal))
-    if (this.keeps(info)) {
-      this.#kept.set(idOf(key), inspection, { size: Math.max(1, bytesPerByte * info.bytes) })
-    }
+    // One that is larger than all of it is not kept.
+    const size = Math.max(1, bytesPerCharacter * inspection.log.size)
+    this.#kept.set(idOf(key), inspection, { size })
     return inspection
   }
 }

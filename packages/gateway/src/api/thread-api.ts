@@ -40,7 +40,7 @@ import {
 import { formatNamed } from 'oriel/providers'
 import type { z } from 'zod'
 import type { Caller } from '../http/auth.ts'
-import { refuse } from '../http/errors.ts'
+import { refusalOf, refuse } from '../http/errors.ts'
 import { json, jsonBytes, type RouteContext } from '../http/router.ts'
 import type { Limits } from '../options.ts'
 import type { SettingsResolver } from '../settings/resolve.ts'
@@ -55,7 +55,7 @@ import { ReplayPool } from './replay-pool.ts'
 import { differenceOf } from './request-diff.ts'
 import { Summaries, summaryIn, type ThreadSummary } from './summary.ts'
 import { cursorOf, threadsByAge } from './thread-list.ts'
-import type { WhatIfBody } from './thread-routes.ts'
+import type { CompareBody, WhatIfBody } from './thread-routes.ts'
 
 export interface ThreadApiOptions {
   readonly store: Store
@@ -270,12 +270,13 @@ export class ThreadApi {
     }
     const step = asked === null ? (newestStep ?? 0) : readNumber(asked, 'step')
     const found = await inspection.requestAt(step, signal)
-    const { request, rows, context: filled, exact, change, previousStep } = found
+    const { request, rows, body, context: filled, exact, change, previousStep } = found
     return json({
       version,
       step,
       at: request.at,
       tokens: tokensOf(rows),
+      messages: listOf(body[formatNamed(request.format).fields.messages]).length,
       ...(filled === undefined ? {} : { context: filled }),
       exact,
       ...(previousStep === undefined ? {} : { previousStep }),
@@ -377,15 +378,14 @@ export class ThreadApi {
   /** The log of a thread, up to date. */
   async #inspect(context: RouteContext): Promise<Inspection> {
     const { key, info } = await this.#find(context)
-    // A log that is too long to be kept is loaded for this request, so reserve its size.
-    if (!this.#inspections.keeps(info)) context.room.take(info.bytes)
+    // A log that is not in memory is loaded for this request, so reserve its size.
+    if (!this.#inspections.has(key)) context.room.take(info.bytes)
     return this.#inspections.of(key, info, context.request.signal)
   }
 
   async summary(context: RouteContext): Promise<Response> {
     const { key, info } = await this.#find(context)
-    const summary = await this.#summaryOf(context, key, info)
-    const policy = await this.open(key, async (thread) => thread.policy)
+    const { summary, policy } = await this.#summaryOf(context, key, info)
     return json({
       ...summary,
       policy: callerView(policy),
@@ -398,14 +398,18 @@ export class ThreadApi {
     context: RouteContext,
     key: ThreadKey,
     info: ThreadInfo,
-  ): Promise<ThreadSummary> {
-    if (!this.#inspections.keeps(info)) return this.#summaries.of(key, info)
+  ): Promise<{ readonly summary: ThreadSummary; readonly policy: Policy }> {
+    const listed = async () => ({
+      summary: await this.#summaries.of(key, info),
+      policy: await this.open(key, async (thread) => thread.policy),
+    })
+    if (this.#inspections.isTooLong(info)) return listed()
     try {
       const { log } = await this.#inspections.of(key, info, context.request.signal)
-      return summaryIn(info, log.numbers())
+      return { summary: summaryIn(info, log.numbers()), policy: log.policy() }
     } catch (error) {
       if (damageOf(error) === undefined) throw error
-      return this.#summaries.of(key, info)
+      return listed()
     }
   }
 
@@ -463,6 +467,29 @@ export class ThreadApi {
     const entries = readCooperatively(store.read(key, { to: version }), signal)
     const bytes = await this.#replays.run(job, entries, { tenant: context.caller.tenant, signal })
     return jsonBytes(bytes)
+  }
+
+  /** Several policies on the thread from its first message on: a line of JSON for each progress, the last one with the result. */
+  async compare(context: RouteContext, schema: CompareBody): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    const { store, limits } = this.#options
+    const body = await readJson(context, schema, limits)
+    const policies = body.policies.map((policy, at) => parseCallerPolicy(policy, `policies[${at}]`))
+    context.room.take(info.bytes)
+    const { version } = info
+    const left = new AbortController()
+    const signal = AbortSignal.any([context.request.signal, left.signal])
+    const job = { policies, format: body.format ?? 'openai-chat', version }
+    const entries = readCooperatively(store.read(key, { to: version }), signal)
+    const { tenant } = context.caller
+    return linesOf(
+      (write) =>
+        this.#replays.run(job, entries, {
+          ...{ tenant, signal },
+          onProgress: (progress) => write({ progress }),
+        }),
+      () => left.abort(),
+    )
   }
 
   /** Validates a policy that the caller wants to set on a thread. */
@@ -667,6 +694,40 @@ export class ThreadApi {
   ): Promise<T> {
     return this.#options.threads.use(tenant, thread, task, options)
   }
+}
+
+/** A response of JSON lines: what `run` writes, then its result or its error. A reader that leaves ends it. */
+function linesOf(
+  run: (write: (line: object) => void) => Promise<Uint8Array>,
+  leave: () => void,
+): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      const write = (line: object): void => {
+        controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
+      }
+      try {
+        const result = await run(write)
+        controller.enqueue(encoder.encode('{"result":'))
+        controller.enqueue(result)
+        controller.enqueue(encoder.encode('}\n'))
+        controller.close()
+      } catch (error) {
+        try {
+          const { code, message } = refusalOf(error)
+          write({ error: { code, message } })
+          controller.close()
+        } catch {
+          // The reader has left.
+        }
+      }
+    },
+    cancel: leave,
+  })
+  return new Response(body, {
+    headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
+  })
 }
 
 /** Tokens of all rows: of the log, and of the request. */

@@ -29,6 +29,13 @@ const whatIfBody = z.strictObject({
   from: z.enum(['now', 'start']).optional(),
 })
 
+export type CompareBody = typeof compareBody
+
+const compareBody = z.strictObject({
+  policies: z.array(z.unknown()).min(1).max(4),
+  format: z.enum(wireFormats).optional(),
+})
+
 export function threadRoutes(api: ThreadApi): readonly Route[] {
   return [
     overviewRoute(api),
@@ -88,7 +95,7 @@ function inspectRoutes(api: ThreadApi): readonly Route[] {
         have: 'The `name` of an answer before: `base` then says how many of its rows stay at the beginning and at the end, and `rows` are those between.',
       },
       answer:
-        '{ version, name, base?: { name, start, end }, step?, tokens, context?, exact?, previousStep?, change?, rows: OutlineRow[] }',
+        '{ version, name, base?: { name, start, end }, step?, tokens, messages?, context?, exact?, previousStep?, change?, rows: OutlineRow[] }',
       handle: (context) => api.outline(context),
     }),
     get('/:id/texts', {
@@ -215,6 +222,17 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
       body: whatIfBody,
       answer: 'ThreadView & { replay?: { steps, input, repeated } }',
       handle: (context) => api.whatIf(context, whatIfBody),
+    },
+    {
+      method: 'POST',
+      path: '/api/threads/:id/compare',
+      access: 'key',
+      summary:
+        'Policies on the thread from its first message on: cost, cache, facts and rules kept. JSON lines: progress, then the result. Nothing is stored.',
+      body: compareBody,
+      answer:
+        '{ progress } lines, then { result: { version, outcomes: PolicyOutcome[], different } } or { error }',
+      handle: (context) => api.compare(context, compareBody),
     },
     post('expand', {
       summary: 'An original, whole or in part.',

@@ -70,6 +70,7 @@ async function expectAsFromScratch(thread: Thread, log: LogInspector): Promise<v
   const entries = await thread.log()
   expect(log.version).toBe(entries.length)
   expect(log.numbers()).toEqual(threadNumbers(entries))
+  expect(log.policy()).toEqual(thread.policy)
   const timeline = await timelineOf(entries)
   expect(log.timeline()).toEqual(timeline)
   const listed = listEdits(entries).toReversed()

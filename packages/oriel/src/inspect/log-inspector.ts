@@ -1,11 +1,14 @@
 // One log, read once and kept up to date: numbers, timeline, edits, and any request beside the log. What came since costs only itself.
 
+import { lengthOf } from '../core/log/block.ts'
 import type { EditEntry, Entry, EntryId } from '../core/log/entry.ts'
 import { headerOf, settings } from '../core/log/settings.ts'
 import type { Change } from '../core/view/view.ts'
 import type { TokensOption } from '../counters.ts'
+import type { Policy } from '../policy/schema.ts'
 import type { CustomRule } from '../rules/custom.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
+import { policyIn } from '../thread/engine.ts'
 import { Journal } from '../thread/journal/journal.ts'
 import { type SnapshotFacts, snapshotFacts } from '../thread/journal/snapshot.ts'
 import type { ShownPart } from '../thread/view/contents.ts'
@@ -60,6 +63,7 @@ export class LogInspector {
   readonly #checkpoints: { readonly seq: number; readonly id: EntryId; undoneAt: number }[] = []
   #journal: Journal | undefined
   #visits = 0
+  #size = 0
 
   constructor(options: LogInspectorOptions) {
     this.#options = options
@@ -101,6 +105,7 @@ export class LogInspector {
 
   #take(entry: Entry): void {
     this.#entries.push(entry)
+    this.#size += sizeOf(entry)
     const { state } = this.#head([light(entry)])
     const tokens = entry.type === 'message' ? state.item(entry.seq)?.tokens : undefined
     this.#timeline.take(entry, tokens)
@@ -112,8 +117,17 @@ export class LogInspector {
     if (entry.type !== 'edit' || !isCheckpoint(entry)) return
     const last = this.#checkpoints.at(-1)
     const replaced = this.#entries[(last?.seq ?? 0) - 1]
-    if (replaced?.type === 'edit') this.#entries[replaced.seq - 1] = withoutText(replaced)
+    if (replaced?.type === 'edit') {
+      const slim = withoutText(replaced)
+      this.#entries[replaced.seq - 1] = slim
+      this.#size += sizeOf(slim) - sizeOf(replaced)
+    }
     this.#checkpoints.push({ seq: entry.seq, id: entry.id, undoneAt: Infinity })
+  }
+
+  /** Characters that it keeps in memory, roughly. */
+  get size(): number {
+    return this.#size
   }
 
   /** Messages that folds have visited: a measure of work, for tests. */
@@ -123,6 +137,11 @@ export class LogInspector {
 
   numbers(): ThreadNumbers {
     return this.#timeline.numbers.numbers()
+  }
+
+  /** The policy in force at the end of the log. */
+  policy(): Policy {
+    return policyIn(this.#head([]), this.#options.rules ?? [])
   }
 
   timeline(options?: TimelineOptions): Timeline {
@@ -197,6 +216,19 @@ export class LogInspector {
 
 /** Characters of a checkpoint by which it is recognized. */
 const recognized = 400
+
+/** What an entry takes beside its texts. */
+const entrySize = 400
+
+function sizeOf(entry: Entry): number {
+  if (entry.type === 'message') {
+    return entry.blocks.reduce((sum, block) => sum + lengthOf(block), entrySize)
+  }
+  if (entry.type !== 'edit') return entrySize
+  const { text = '', digest } = entry
+  // A digest is what its text was written from: about three times as long.
+  return entrySize + (digest === undefined ? 1 : 4) * text.length
+}
 
 function isCheckpoint({ target, text }: EditEntry): boolean {
   return 'ranges' in target && text !== undefined

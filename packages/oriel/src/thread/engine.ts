@@ -979,6 +979,13 @@ function newestSeq({ facts }: Journal): number | undefined {
 const parsed = new WeakMap<JsonObject, Policy>()
 
 /** The newest policy in the log; without one, the empty policy. */
+/** The policy that a log says is in force, with the settings that were stored for its agent. */
+export function policyIn(journal: Pick<Journal, 'setting'>, rules: readonly CustomRule[]): Policy {
+  const own = loggedPolicy(journal, rules)
+  const policy = withStoredSettings(own, loggedStored(journal))
+  return policy === own ? own : parsePolicy(policy, 'policy', rules)
+}
+
 function loggedPolicy(journal: Pick<Journal, 'setting'>, rules: readonly CustomRule[]): Policy {
   const logged = journal.setting(settings.policy)
   if (logged === undefined) return parsePolicy(undefined)
