@@ -118,10 +118,11 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
     messages,
     asked: { same: [source, target, counter, options.model, success], alike: [policy, frame] },
     // A rule of the caller's own promises nothing about longer lists.
-    // Where results need no ids, which call they answer depends on the whole list.
-    mayRemember:
+    mayRemember: (drafts) =>
       rules.length === 0 &&
-      [source, target].every(({ profile }) => profile.ignoresIds === undefined),
+      !drafts.some((draft) =>
+        [source, target].some(({ profile }) => profile.mayIgnoreIds?.(draft) === true),
+      ),
     newFeed,
   })
   const request: Request = {

@@ -1,6 +1,6 @@
 // Encodes a view segment by segment, where its format allows it: a segment that is shown as before is not encoded again.
 
-import { messagesIn, perSegment, type Segment } from '../core/view/segments.ts'
+import { madeSegment, messagesIn, perSegment, type Segment } from '../core/view/segments.ts'
 import type { Encoded, MessageCodec } from './format.ts'
 
 /** Segments that were encoded together. */
@@ -23,15 +23,9 @@ export function encodeSegments(
   if (format.writesAlone === true && segments.every(isApart)) return segments.map(encode)
   const [only] = segments
   if (only !== undefined && segments.length === 1) return [encode(only)]
-  return [
-    {
-      segment: { ...whole, messages: messagesIn(segments) },
-      encoded: format.encode(messagesIn(segments)),
-    },
-  ]
+  const whole = madeSegment(messagesIn(segments))
+  return [{ segment: whole, encoded: format.encode(whole.messages) }]
 }
-
-const whole = { repairs: [], from: 0, to: 0 }
 
 /** Whether nothing before a segment changes how it is written: it begins with an answer, or the view does with it. */
 function isApart({ messages }: Segment, index: number, all: readonly Segment[]): boolean {

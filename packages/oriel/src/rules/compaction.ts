@@ -172,6 +172,7 @@ export function planCheckpoint(
   // What is folded is weighed by our own counter, so the limit is put into its tokens.
   const scale =
     limit === 0 ? 1 : requestTokens(state, planned, { frameTokens: context.frameTokens }) / tokens
+  const leastGain = limit * scale * gainShare
   const [edit] = checkpoint(state, settings, {
     limit: limit * scale || Infinity,
     fixedTokens,
@@ -182,9 +183,9 @@ export function planCheckpoint(
     planned,
     window,
     memory,
+    leastGain,
   })
-  const isWorthwhile =
-    edit !== undefined && edit.tokensBefore - edit.tokensAfter >= limit * scale * gainShare
+  const isWorthwhile = edit !== undefined && edit.tokensBefore - edit.tokensAfter >= leastGain
   if (!isWorthwhile) return { state: 'idle', tokens }
   const price = window?.price
   if (price === undefined) return { state: 'due', edit, tokens }
@@ -250,6 +251,8 @@ export interface CheckpointOptions extends Pick<RuleContext, 'window' | 'memory'
   readonly fixedTokens?: number
   readonly reason: string
   readonly planned: readonly Edit[]
+  /** Tokens that it must save to be worth making. @default 0 */
+  readonly leastGain?: number
   /** Whether the provider refused the request: then originals that were asked for again and calls that wait for a result are folded too. @default false */
   readonly isUrgent?: boolean
 }
@@ -268,6 +271,8 @@ export function checkpoint(
   const folded = foldable(state, units, settings, { ...options, weigh, room })
   if (folded.length === 0) return []
   const items = folded.flatMap((unit) => unit.items)
+  const foldedTokens = items.reduce((sum, item) => sum + weigh(item), 0)
+  if (savesLittle(foldedTokens, state.checkpoint, { ...options, room })) return []
   const readable = readableIn(state, planned)
   const said = items.flatMap(({ entry }) => readableMessage(readable, entry) ?? [])
   const previous = state.checkpoint
@@ -312,7 +317,7 @@ export function checkpoint(
     kept?.model,
   )
   // It replaces what it covers and the checkpoint before it.
-  const tokensBefore = items.reduce((sum, item) => sum + weigh(item), previous?.tokensAfter ?? 0)
+  const tokensBefore = foldedTokens + (previous?.tokensAfter ?? 0)
   const tokensAfter = overheadOf('user') + state.counter.count(text)
   if (tokensAfter >= tokensBefore) return []
   return [
@@ -335,6 +340,18 @@ export function checkpoint(
       tokensAfter,
     },
   ]
+}
+
+/**
+ * Whether a checkpoint is not worth making, before it is written, which is most of the work: what it says is about as long as what the one
+ * before it said, so that where little is folded little is saved. Not where it has less room than that one takes.
+ */
+function savesLittle(
+  foldedTokens: number,
+  previous: Edit | undefined,
+  { leastGain = 0, limit, room }: CheckpointOptions & { readonly room: Room },
+): boolean {
+  return foldedTokens < leastGain && (previous?.tokensAfter ?? 0) <= (room.all ?? limit / 2)
 }
 
 /** What user and assistant said. System messages stay in the view. */

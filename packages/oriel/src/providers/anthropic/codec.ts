@@ -16,6 +16,11 @@ export const anthropicCodec: MessageCodec = {
   profile: {
     startsWithUser: true,
     endsWithUser: true,
+    isCompaction: ({ role, blocks: [first] }) =>
+      role === 'assistant' &&
+      first?.type === 'opaque' &&
+      first.format === 'anthropic' &&
+      first.compaction !== undefined,
     refusesBlankText: true,
     bindsReasoning: true,
     maxBytes,

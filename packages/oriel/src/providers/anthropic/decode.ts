@@ -5,6 +5,7 @@ import type { Draft } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
 import { textToBase64 } from '../../core/text/bytes.ts'
+import { forPeople, isOwnCompaction } from '../compaction.ts'
 import type { JsonAt } from '../foreign.ts'
 import {
   extraOf,
@@ -92,6 +93,8 @@ function toBlock(value: JsonObject, role: Draft['role']): Block {
       return toFile(value) ?? toOpaque(value)
     case 'tool_result':
       return role === 'tool' ? toResult(value) : toOpaque(value)
+    case 'compaction':
+      return role === 'assistant' ? toCompaction(value) : toOpaque(value)
     case 'thinking':
     case 'redacted_thinking':
     case 'tool_use':
@@ -185,6 +188,15 @@ function toResultContent(content: Json | undefined): readonly Block[] {
   return content.map((item: Json) =>
     isObject(item) ? toBlock(item as JsonObject, 'user') : toOpaque(item),
   )
+}
+
+/** A compaction without a summary failed, and stands for nothing. One that a gateway made is for people: the log has its own. */
+function toCompaction(value: JsonObject): Block {
+  const { content: summary, encrypted_content: sealed } = value
+  const opaque = { type: 'opaque', format: 'anthropic', value } as const
+  if (typeof summary !== 'string' || summary === '') return opaque
+  const own = isOwnCompaction(sealed) ? { audience: forPeople } : {}
+  return { ...opaque, ...own, compaction: { summary } }
 }
 
 function toOpaque(value: Json): Block {

@@ -3,6 +3,7 @@
 import type { Provider } from '../provider.ts'
 import { cacheMarks } from './cache-marks.ts'
 import { anthropicCodec } from './codec.ts'
+import { compaction } from './compaction.ts'
 import { contextEdits } from './context-edits.ts'
 import { errors } from './errors.ts'
 import { request } from './request.ts'
@@ -25,6 +26,7 @@ export const anthropic: Provider = {
   tools,
   usage,
   contextEdits,
+  compaction,
   errors,
   cacheMarks,
   writeAnswer,

@@ -1,6 +1,7 @@
 // Gemini's format: contents of a user and a model, each a list of parts; responses of functions in the user's, system text outside.
 
-import { isCall, isIdByName } from '../../core/state/exchange.ts'
+import type { Draft } from '../../core/log/entry.ts'
+import { isCall, isIdByName, isResult } from '../../core/state/exchange.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
 import type { MessageCodec } from '../format.ts'
 import { decodeContents } from './decode.ts'
@@ -24,6 +25,7 @@ export const geminiCodec: MessageCodec = {
     maxIdLength,
     idPattern,
     ignoresIds: hasNoIds,
+    mayIgnoreIds: hasIdByName,
     rules: {
       start: 'GC2',
       end: 'GC5',
@@ -44,4 +46,12 @@ export const geminiCodec: MessageCodec = {
 function hasNoIds(messages: readonly ViewMessage[], index: number): boolean {
   const calls = messages[index]?.blocks.filter(isCall) ?? []
   return calls.every(({ callId }) => isIdByName(callId))
+}
+
+/** Whether a message calls or answers by a tool's name alone. */
+function hasIdByName({ content }: Draft): boolean {
+  return (
+    typeof content !== 'string' &&
+    content.some((block) => (isCall(block) || isResult(block)) && isIdByName(block.callId))
+  )
 }

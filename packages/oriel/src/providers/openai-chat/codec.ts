@@ -3,7 +3,7 @@
 import type { MessageCodec } from '../format.ts'
 import { chatFormat } from './build.ts'
 import { decode } from './decode.ts'
-import { encode, isLegacyExchange } from './encode.ts'
+import { encode, isLegacyDraft, isLegacyExchange } from './encode.ts'
 import { maxCallIdLength } from './rules.ts'
 
 /**
@@ -23,6 +23,7 @@ export const openaiChatCodec: MessageCodec = {
     // Any text will do, except half a character, which the wire cannot carry.
     idPattern: /^\P{Cs}{1,40}$/u,
     ignoresIds: isLegacyExchange,
+    mayIgnoreIds: isLegacyDraft,
     rules: {
       start: 'O7',
       end: 'O7',

@@ -4,6 +4,7 @@ import { partMarks } from '../anthropic/cache-marks.ts'
 import { neverThrowing } from '../foreign.ts'
 import type { Provider } from '../provider.ts'
 import { openaiResponsesCodec } from './codec.ts'
+import { compaction, contextEdits } from './compaction.ts'
 import { errors } from './errors.ts'
 import { request } from './request.ts'
 import { resend } from './resend.ts'
@@ -24,6 +25,8 @@ export const openaiResponses: Provider = {
   ...answers,
   tools,
   usage,
+  contextEdits,
+  compaction,
   errors,
   cacheMarks: partMarks,
   writeAnswer,
