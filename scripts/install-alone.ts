@@ -1,6 +1,6 @@
 // Installation test: installs each published package's tarball in an empty project with only the
 // framework it needs, then runs the type checker and the example there. `node
-// scripts/install-alone.ts [tarballs]`, after a build.
+// scripts/install-alone.ts [tarballs] [--only <part of a name>]`, after a build.
 
 import { execFile } from 'node:child_process'
 import {
@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const run = promisify(execFile)
@@ -24,10 +24,12 @@ interface Subject {
   readonly name: string
   /** Packages installed beside the tarballs, in the versions tested by this workspace. */
   readonly needs: readonly string[]
-  readonly tarballs: readonly ('oriel' | 'oriel-cli')[]
+  readonly tarballs: readonly ('oriel' | 'oriel-gateway' | 'oriel-cli')[]
   /** Files of the example to copy, or inline texts. */
   readonly copied?: string
   readonly written?: Readonly<Record<string, string>>
+  /** Compiler options beside the usual ones. */
+  readonly settings?: Readonly<Record<string, unknown>>
   /** The file to run, and its expected output. */
   readonly main: string
   readonly args?: readonly string[]
@@ -59,6 +61,36 @@ console.log(project(messages, { history: { length: 1 } }).messages.length, view.
     },
     main: 'main.ts',
     prints: /^1 1$/m,
+  },
+  {
+    name: 'oriel, strict, es2022',
+    needs: [],
+    tarballs: ['oriel'],
+    written: {
+      'main.ts': `import { openThread, type Policy, project as whole, validate } from 'oriel'
+import { importCompactConfig } from 'oriel/compat'
+import { memoryStore } from 'oriel/memory'
+import { postgresStore } from 'oriel/postgres'
+import { OrielError, project } from 'oriel/project'
+import { sqliteStore } from 'oriel/sqlite'
+const policy: Policy = { history: { length: 1 } }
+const messages = [{ role: 'user', content: 'one' }, { role: 'assistant', content: 'two' }, { role: 'user', content: 'three' }]
+const thread = await openThread({ store: memoryStore(), policy })
+await thread.append(messages)
+const { messages: shown } = await thread.view({ model: 'gpt-4o' })
+const stores = [sqliteStore, postgresStore].map((create) => typeof create)
+console.log(project(messages, policy).messages.length, whole(messages, policy).messages.length, shown.length, ...stores)
+console.log(validate('openai-chat', { messages }).length)
+try {
+  importCompactConfig({ MaxTokens: -1 })
+} catch (error) {
+  if (OrielError.is(error)) console.log(error.message)
+}
+`,
+    },
+    settings: { target: 'es2022', lib: ['es2022'], skipLibCheck: false },
+    main: 'main.ts',
+    prints: /^1 1 1 function function\n0\nconfig.MaxTokens is -1: must be at least 0\.$/m,
   },
   {
     name: 'oriel/ai-sdk, AI SDK 7',
@@ -142,7 +174,7 @@ console.log(seen.join(' '))
   {
     name: '@oriel/cli',
     needs: [],
-    tarballs: ['oriel', 'oriel-cli'],
+    tarballs: ['oriel', 'oriel-gateway', 'oriel-cli'],
     written: {
       'main.ts': `import * as command from '@oriel/cli'\nexport type Command = typeof command\n`,
       'chat.json': '[{"role":"user","content":"Hello."},{"role":"assistant","content":"Hi."}]',
@@ -177,11 +209,12 @@ async function check(subject: Subject, tarballs: string): Promise<string> {
   }
 }
 
-function writeProject(folder: string, { copied, written = {} }: Subject): void {
+function writeProject(folder: string, { copied, written = {}, settings: own }: Subject): void {
   const settings = {
     compilerOptions: {
       ...{ target: 'es2024', module: 'nodenext', strict: true, noEmit: true, types: ['node'] },
       ...{ allowImportingTsExtensions: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
+      ...own,
     },
     include: ['*.ts'],
   }
@@ -200,13 +233,18 @@ const atOnce = 2
 
 async function main(): Promise<void> {
   const own = mkdtempSync(join(tmpdir(), 'oriel-tarballs-'))
-  const tarballs = process.argv[2] ?? own
+  const { values, positionals } = parseArgs({
+    options: { only: { type: 'string' } },
+    allowPositionals: true,
+  })
+  const { only } = values
+  const [tarballs = own] = positionals
   if (tarballs === own) {
     mkdirSync(own, { recursive: true })
-    const folders = ['./packages/oriel', './packages/cli']
+    const folders = ['./packages/oriel', './packages/gateway', './packages/cli']
     await run('npm', ['pack', '--silent', ...folders, '--pack-destination', own], { cwd: root })
   }
-  const waiting = [...subjects]
+  const waiting = subjects.filter(({ name }) => only === undefined || name.includes(only))
   const worker = async (): Promise<void> => {
     for (let subject = waiting.shift(); subject !== undefined; subject = waiting.shift()) {
       const start = performance.now()

@@ -43,13 +43,14 @@ const o200k = exactCounter(loadEncoding)
 
 /** What we use of Node, without an import that a browser could not resolve. */
 interface NodeProcess {
+  cwd(): string
   getBuiltinModule?(name: 'node:module'): {
     createRequire(from: string): (name: string) => unknown
   }
 }
 
 /** From where packages are looked up. Bundled as CommonJS, a file has no address: then from the working directory. */
-function ownAddress(): string {
+function ownAddress(process: NodeProcess): string {
   const { url = `${process.cwd()}/` } = import.meta as { readonly url?: string }
   return url
 }
@@ -58,9 +59,11 @@ function ownAddress(): string {
 function loadEncoding(): Encoding {
   const { process } = globalThis as { process?: NodeProcess }
   try {
-    const require = process?.getBuiltinModule?.('node:module').createRequire(ownAddress())
-    if (require === undefined) throw new Error('This platform has no require.')
-    return require('gpt-tokenizer/encoding/o200k_base') as Encoding
+    const module = process?.getBuiltinModule?.('node:module')
+    if (process === undefined || module === undefined) throw new Error('This is not Node.')
+    return module.createRequire(ownAddress(process))(
+      'gpt-tokenizer/encoding/o200k_base',
+    ) as Encoding
   } catch (cause) {
     throw new OrielError(
       'not-installed',

@@ -1,6 +1,6 @@
 // The library as bundlers make it: `oriel/project` for pages, everything else for Node without a node_modules folder.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -95,6 +95,13 @@ describe('oriel/project', () => {
     const named = builtinModules.filter((name) => text.includes(`"node:${name}"`))
     // Named, never imported: the exact tokenizer of programs in Node.
     expect(named).toEqual(['module'])
+  })
+
+  it('[PK1] uses nothing that came after ES2023, and no type of Node', () => {
+    const tsc = join(import.meta.dirname, '../../../node_modules/.bin/tsc')
+    const words = ['-p', join(import.meta.dirname, 'platform/tsconfig.json')]
+    const { status, stdout } = spawnSync(tsc, words, { encoding: 'utf8' })
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
   })
 
   it('[PK2] stays below its size', async () => {

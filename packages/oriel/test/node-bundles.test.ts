@@ -125,4 +125,32 @@ describe('the library in a bundle for Node', () => {
       /^not-installed: sqliteStore needs Node 22\.13 or newer/,
     )
   })
+
+  it.skipIf(!isThere)('[PK5] compacts, judges and searches threads in Node 20', async () => {
+    writeFileSync(
+      join(folder, 'main.ts'),
+      `import { memoryStore, openThread } from '${source}/index.ts'
+async function main() {
+  const seen = new Set()
+  const thread = await openThread({
+    store: memoryStore(),
+    policy: { compaction: { maxTokens: 2000, keepRecentTokens: 300 }, expiry: { relevance: { threshold: 0.9 } }, memory: {} },
+    relevance: async () => 0.1,
+    on: ({ type }) => seen.add(type),
+  })
+  for (let n = 0; n < 30; n++) {
+    const call = { id: 'c' + n, type: 'function', function: { name: 'read', arguments: '{}' } }
+    await thread.append([{ role: 'user', content: 'Read ' + n }, { role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: call.id, content: ('line ' + n).repeat(100) }, { role: 'assistant', content: 'Done.' }])
+    await thread.view({ model: 'gpt-4o' })
+  }
+  await thread.compact()
+  console.log(JSON.stringify([(await thread.search('Read 3')).length > 0, seen.has('compaction-ended'), seen.has('job-failed')]))
+}
+main().catch((error) => console.log(String(error.code) + ': ' + error.stack))
+`,
+    )
+    await withEsbuild('esm', 'main.mjs')
+    expect(run('main.mjs', node20)).toBe(run('main.mjs'))
+    expect(run('main.mjs', node20)).toBe('[true,true,false]')
+  })
 })

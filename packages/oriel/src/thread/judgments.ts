@@ -4,6 +4,7 @@ import type { Entry } from '../core/log/entry.ts'
 import { settings } from '../core/log/settings.ts'
 import { lexicalRelevance, type Relevance, type RelevanceJudge } from '../rules/relevance.ts'
 import { sha256 } from '../sha256.ts'
+import { deferred } from './deferred.ts'
 import type { Journal, Stamp } from './journal/journal.ts'
 import type { Jobs } from './summaries/jobs.ts'
 
@@ -104,7 +105,7 @@ export class Judgments {
   /** Resolves when all jobs are over, or at the time `until`: what is not there then has the score by shared words. */
   async settled(until: number): Promise<void> {
     if (this.#running.size === 0) return
-    const timer = Promise.withResolvers<void>()
+    const timer = deferred<void>()
     const late = setTimeout(timer.resolve, Math.max(0, until - performance.now()))
     await Promise.race([Promise.all(this.#running.values()), timer.promise])
     clearTimeout(late)

@@ -12,6 +12,7 @@ import { withdrawnFrom } from '../../core/text/checkpoint.ts'
 import type { Policy } from '../../policy/schema.ts'
 import { type CompactionPlan, checkpoint, limitOf, planCheckpoint } from '../../rules/compaction.ts'
 import type { RuleContext } from '../../rules/rule.ts'
+import { type Deferred, deferred } from '../deferred.ts'
 import type { EventFields, EventType } from '../events.ts'
 import type { Journal, Stamp } from '../journal/journal.ts'
 import type { Summarize } from '../summaries/answer.ts'
@@ -57,7 +58,7 @@ interface Pending {
   readonly digest: Edit
   readonly answer: Promise<SummaryAnswer>
   /** Tells everybody who waits what was committed. */
-  readonly done: PromiseWithResolvers<EditEntry | undefined>
+  readonly done: Deferred<EditEntry | undefined>
 }
 
 interface SummaryAnswer {
@@ -267,7 +268,7 @@ export class Compactor {
         : Promise.resolve(needsModel ? { edit, error: noTime } : { edit })
     const { version } = state
     const base = state.checkpoint?.id
-    const done = Promise.withResolvers<EditEntry | undefined>()
+    const done = deferred<EditEntry | undefined>()
     this.#pending = { trigger, before, version, base, around, limit, digest: edit, answer, done }
   }
 
