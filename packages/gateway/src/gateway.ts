@@ -5,6 +5,7 @@ import { callerView, memoryStore, OrielError, type Store } from 'oriel'
 import { apiRoots, isApiPath, providers, speakerAt } from 'oriel/providers'
 import { agentRoutes } from './api/agent-routes.ts'
 import { gatewayRoutes } from './api/gateway-routes.ts'
+import { memoryRoutes } from './api/memory-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { type Background, type BackgroundTask, codeOf } from './background.ts'
@@ -254,6 +255,7 @@ function assemble(options: GatewayOptions): Parts {
     ...agentRoutes({ agents, limits }),
     ...gatewayRoutes({ store, calls, sessions, settings, agents, events, limits, info }),
     ...threadRoutes(api),
+    ...memoryRoutes({ store, threads, tenants, limits }),
     ...mcp.routes,
     metricsOf({ telemetry, store, threads, limiter, upstreams }),
   ]
