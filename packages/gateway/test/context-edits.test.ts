@@ -146,8 +146,8 @@ describe('the upstream', () => {
     const client = new Anthropic({ baseURL: target.url, apiKey: 'k', maxRetries: 0 })
     const asked = client.beta.messages.create({
       ...{ model: 'claude-demo', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
-      ...{ betas: ['compact-2026-01-12'] },
-      context_management: { edits: [{ type: 'compact_20260112' }] },
+      ...{ betas: [beta] },
+      context_management: { edits: [{ type: 'forget_everything_20990101' }] },
     } as unknown as Params)
     await expect(asked).rejects.toThrow('Extra inputs are not permitted')
   })
