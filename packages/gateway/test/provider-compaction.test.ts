@@ -68,7 +68,7 @@ async function editsOf(): Promise<readonly JsonObject[]> {
 }
 
 describe.each([false, true])('compact_20260112, streamed: %s', (isStream) => {
-  it('[CM1] an upstream that has never heard of it: the client gets a block, the upstream a summary', async () => {
+  it('[CX1] an upstream that has never heard of it: the client gets a block, the upstream a summary', async () => {
     const { messages, answers } = await talk(isStream)
     expect(target?.upstream.breaches).toEqual([])
     const kinds = answers.map(({ content }) => content.map(({ type }) => type))
@@ -97,7 +97,7 @@ describe.each([false, true])('compact_20260112, streamed: %s', (isStream) => {
     expect(said).toHaveLength(6)
   })
 
-  it('[CM1] pause_after_compaction gives the block alone, and the next request goes on', async () => {
+  it('[CX1] pause_after_compaction gives the block alone, and the next request goes on', async () => {
     const { messages, answers } = await talk(isStream, {}, { pause_after_compaction: true })
     expect(answers[3]).toMatchObject({
       stop_reason: 'compaction',
@@ -110,7 +110,7 @@ describe.each([false, true])('compact_20260112, streamed: %s', (isStream) => {
     expect(textIn(target?.upstream.requests.at(-1))).toContain('Turn 3')
   })
 
-  it('[CM2] an upstream that compacts: its block is mirrored, and stands for what came before', async () => {
+  it('[CX2] an upstream that compacts: its block is mirrored, and stands for what came before', async () => {
     const options = { compacts: true, contextManagement: 'delegate' } as const
     const { messages, answers } = await talk(isStream, options)
     expect(answers[3]?.content[0]).toMatchObject({
@@ -134,7 +134,7 @@ describe.each([false, true])('compact_20260112, streamed: %s', (isStream) => {
     expect(await editsOf()).toMatchObject([{ rule: 'provider-compaction' }])
   })
 
-  it('[CM3] own: the parameters are taken out, and the policy decides', async () => {
+  it('[CX3] own: the parameters are taken out, and the policy decides', async () => {
     const { answers } = await talk(isStream, { contextManagement: 'own' })
     expect(target?.upstream.breaches).toEqual([])
     expect(answers.flatMap(({ content }) => content.map(({ type }) => type))).toEqual([
@@ -143,7 +143,7 @@ describe.each([false, true])('compact_20260112, streamed: %s', (isStream) => {
     expect(answers[3]?.context_management).toEqual({ applied_edits: [] })
   })
 
-  it.each(['emulate', 'delegate'] as const)('[CM4] compaction on demand, %s', async (way) => {
+  it.each(['emulate', 'delegate'] as const)('[CX4] compaction on demand, %s', async (way) => {
     target = await openGateway({
       ...{ answer: counting, compacts: way === 'delegate', contextManagement: way },
     })
@@ -166,7 +166,7 @@ describe.each([false, true])('compact_20260112, streamed: %s', (isStream) => {
 })
 
 describe('a compaction that nobody here knows', () => {
-  it('[CM5] is sent to a server without compaction as its summary', async () => {
+  it('[CX5] is sent to a server without compaction as its summary', async () => {
     target = await openGateway({ answer: counting })
     const block = { type: 'compaction', content: 'The code is 4711.', encrypted_content: null }
     const said = { type: 'text', text: 'Hello.' }
@@ -201,7 +201,7 @@ function responses(isStream: boolean) {
 }
 
 describe.each([false, true])('compact_threshold, streamed: %s', (isStream) => {
-  it.each(['emulate', 'delegate'] as const)('[CM1] [CM2] %s', async (way) => {
+  it.each(['emulate', 'delegate'] as const)('[CX1] [CX2] %s', async (way) => {
     target = await openGateway({
       ...{ answer: counting, compacts: way === 'delegate', contextManagement: way },
     })
@@ -227,7 +227,7 @@ describe.each([false, true])('compact_threshold, streamed: %s', (isStream) => {
 
 describe('/v1/responses/compact', () => {
   it.each(['emulate', 'delegate'] as const)(
-    '[CM6] gives a window to go on with, %s',
+    '[CX6] gives a window to go on with, %s',
     async (way) => {
       target = await openGateway({
         ...{ answer: counting, compacts: way === 'delegate', contextManagement: way },

@@ -480,7 +480,7 @@ export class ManagedCall implements RoundedCall {
       known && telemetry.background.run('thread-index', () => known),
       this.#keep(async (thread) => {
         const { branch, entries } = await this.#append(thread, logged)
-        const notes = this.#noteOnEdits()
+        const notes = this.#noteOnEdits(this.#edited ?? seen.response?.edits)
         if (notes.length > 0) await branch.append(notes)
         const { id } = seen.response ?? {}
         const { seq } = entries.at(-1) ?? {}
@@ -613,11 +613,11 @@ export class ManagedCall implements RoundedCall {
     return edited.messages
   }
 
-  /** A note for people on what was edited in the place of the provider. */
-  #noteOnEdits(): readonly Json[] {
+  /** A note for people on what was edited, by the provider or in its place. */
+  #noteOnEdits(edits: readonly JsonObject[] = []): readonly Json[] {
     const { contextEdits } = this.#input.provider
-    if (this.#edited === undefined || this.#edited.length === 0) return []
-    const content = JSON.stringify(contextEdits?.answer(this.#edited))
+    if (edits.length === 0) return []
+    const content = JSON.stringify(contextEdits?.answer(edits))
     const audience = { now: false, later: false, person: true }
     return [{ role: 'system', origin: 'host', kind: 'context-edited', content, audience }]
   }
