@@ -395,6 +395,17 @@ function modelRoutes(calls: Calls, telemetry: Telemetry): readonly Route[] {
         }),
       ),
     ),
+    ...Object.values(providers).flatMap((provider): readonly Route[] => {
+      const { path } = provider.compaction ?? {}
+      if (path === undefined) return []
+      return [
+        {
+          ...{ method: 'POST', path, access: 'key', isCall: true },
+          summary: `A compaction of a conversation in the format ${provider.name}.`,
+          handle: (context) => calls.call({ ...context, isCompacting: true }, provider),
+        },
+      ]
+    }),
     ...apiRoots.map(
       (root): Route => ({
         method: 'ALL',
