@@ -14,6 +14,7 @@ export {
   nextOptions,
   RequestFacts,
 } from './composition.ts'
+export { contextReport, type ReportColors } from './context-report.ts'
 export { dollarsOf, dollarsOfBreak, dollarsSaved } from './cost.ts'
 export {
   type EditRow,

@@ -9,7 +9,7 @@ import type { Calibrations } from '../view/calibration.ts'
 import type { Lane } from '../view/lanes.ts'
 
 /** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
-const snapshotFormat = 11
+const snapshotFormat = 12
 
 /** The facts about a log that a journal keeps beside its state. */
 export interface JournalFacts {

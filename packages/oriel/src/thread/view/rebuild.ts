@@ -141,7 +141,7 @@ function withoutRules(logged: JsonObject = {}): Policy {
 /** The policy of one request, without rules of the host's own that it no longer gives: what is rebuilt is then not exact. */
 function knownParts(logged: Json, rules: readonly CustomRule[]): Policy {
   if (!isObject(logged)) return parsePolicy(logged)
-  const names = new Set([...Object.keys(policySchema.shape), ...rules.map(({ name }) => name)])
+  const names = new Set([...Object.keys(policySchema.fields), ...rules.map(({ name }) => name)])
   const known = Object.entries(logged).filter(([name]) => names.has(name))
   return parsePolicy(Object.fromEntries(known), 'policy', rules)
 }
