@@ -72,12 +72,15 @@ async function measure(file: string, name: string): Promise<Table> {
     const lag = monitorEventLoopDelay({ resolution: 1 })
     lag.enable()
     const started = performance.now()
+    const before = process.cpuUsage()
     const sent = await transfer(`${server.url}/api/threads/${key.thread}${path}`, body)
     const ms = performance.now() - started
+    const { user, system } = process.cpuUsage(before)
     lag.disable()
     rows.push({
       contender,
       milliseconds: figure(ms),
+      'CPU ms': figure((user + system) / 1000),
       'KB on the wire': figure(sent / 1024),
       'longest pause, ms': figure(lag.max / 1e6),
     })
@@ -100,7 +103,10 @@ async function measure(file: string, name: string): Promise<Table> {
   return {
     title: `Thread page: ${words(stepCount * (resultCount + 1))} messages, ${words(stepCount)} steps, ${name}`,
     rows,
-    notes: [`${words(version)} entries, ${Math.round(bytes / 2 ** 20)} MB.`],
+    notes: [
+      `${words(version)} entries, ${Math.round(bytes / 2 ** 20)} MB.`,
+      'Computing of all threads of the process, the client included. On a machine that is busy otherwise, the other times say little.',
+    ],
   }
 }
 

@@ -153,7 +153,7 @@ export interface Limits {
   readonly openBytes: number
   /**
    * Size of the LRU cache of logs that the studio looks at, each about three times its content. A longer log is read for every page.
-   * @default 134217728, at most a sixteenth of the process's heap limit
+   * @default 134217728, at most an eighth of the process's heap limit
    */
   readonly inspectBytes: number
   /**
@@ -203,7 +203,7 @@ export const defaultLimits: Limits = {
   lateMs: 2000,
   knownBytes: Math.min(256 * 1024 * 1024, heapShare),
   openBytes: Math.min(256 * 1024 * 1024, heapShare),
-  inspectBytes: Math.min(128 * 1024 * 1024, Math.floor(heapShare / 2)),
+  inspectBytes: Math.min(128 * 1024 * 1024, heapShare),
   expandRounds: 4,
   expandMs: 120_000,
   expandPulseMs: 10_000,

@@ -74,6 +74,8 @@ export interface ThreadNumbers {
   /** Calls with which the model looked originals up again. */
   readonly expansions: number
   readonly model?: string
+  /** The agent of the newest request, where the host named it (`view({ agentName })`). */
+  readonly agent?: string
   readonly forkedFrom?: { readonly thread: string; readonly at: number }
 }
 
@@ -133,6 +135,7 @@ export class ThreadNumbersFold {
   #newest: Pick<RequestEntry, 'details' | 'format' | 'model'> | undefined
   #window: number | undefined
   #model: string | undefined
+  #agent: string | undefined
   #forkedFrom: ThreadNumbers['forkedFrom']
 
   /** The seq of the newest entry. */
@@ -191,6 +194,7 @@ export class ThreadNumbersFold {
       recoveries: this.#recoveries,
       expansions: this.#expansions,
       ...(this.#model === undefined ? {} : { model: this.#model }),
+      ...(this.#agent === undefined ? {} : { agent: this.#agent }),
       ...(this.#forkedFrom === undefined ? {} : { forkedFrom: this.#forkedFrom }),
     }
   }
@@ -215,6 +219,7 @@ export class ThreadNumbersFold {
   #takeRequest(entry: RequestEntry): FoldedEntry {
     const { model, details = {}, frameHash, view } = entry
     if (model !== undefined) this.#model = model
+    if (details.agent !== undefined) this.#agent = details.agent
     this.#requests += 1
     this.#newest = entry
     if (details.isRecovery === true) this.#recoveries += 1

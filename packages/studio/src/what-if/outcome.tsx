@@ -18,7 +18,7 @@ export function Outcome({ comparison }: { readonly comparison: Comparison }): Re
             <th scope="col">
               <span className="sr-only">What</span>
             </th>
-            {['Send everything', 'Now', 'This policy'].map((name) => (
+            {['Send everything', 'Own policy', 'This policy'].map((name) => (
               <th key={name} scope="col" className="number">
                 {name}
               </th>
@@ -31,21 +31,21 @@ export function Outcome({ comparison }: { readonly comparison: Comparison }): Re
             values={all.map(({ tokens }) => tokens)}
             format={formatTokens}
           />
-          {hasReplay && <ReplayRows outcomes={all} />}
-          {(all[0]?.rules.stated ?? 0) > 0 && (
-            <Compared
-              name={`Of ${formatCount(all[0]?.rules.stated ?? 0)} standing instructions kept`}
-              values={all.map(({ rules }) => rules.kept)}
-              format={formatCount}
-              isNeutral
-            />
-          )}
           <Compared
             name="Messages in it"
             values={all.map(({ messages }) => messages)}
             format={formatCount}
             isNeutral
           />
+          {hasReplay && <ReplayRows outcomes={all} />}
+          {(all[0]?.rules.stated ?? 0) > 0 && (
+            <Compared
+              name={`Standing instructions kept, of ${formatCount(all[0]?.rules.stated ?? 0)}`}
+              values={all.map(({ rules }) => rules.kept)}
+              format={formatCount}
+              isNeutral
+            />
+          )}
           {forms
             .filter((form) => all.some((one) => one.forms[form] > 0))
             .map((form) => (
@@ -61,7 +61,7 @@ export function Outcome({ comparison }: { readonly comparison: Comparison }): Re
       </table>
       <p className="muted small">
         {hasReplay
-          ? 'Replayed from the first message on, without a summarizing model. What begins like the request before is read from the cache, the rest is written to it. A fact is a value that a later call or answer used; one that is not in sight may still be looked up by its id.'
+          ? 'All three are replayed from the first message on, without a summarizing model. What begins like the request before is read from the cache, the rest is written to it. A fact is a value that a later call or answer used; one that is not in sight may still be looked up by its id.'
           : 'This thread has more than 2,000 messages: only its next request is compared, not the cost of every step.'}
       </p>
       <h2>
@@ -123,7 +123,7 @@ function ReplayRows({ outcomes }: { readonly outcomes: readonly PolicyOutcome[] 
       {needed > 0 && (
         <>
           <Compared
-            name={`Of ${formatCount(needed)} facts in sight`}
+            name={`Facts in sight, of ${formatCount(needed)}`}
             values={replays.map(({ facts }) => facts.visible / Math.max(1, facts.needed))}
             format={formatPercent}
             isNeutral

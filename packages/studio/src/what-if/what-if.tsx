@@ -128,6 +128,19 @@ function PolicyEditor(props: PolicyEditorProps): ReactNode {
           JSON
         </button>
       </div>
+      <div className="actions">
+        <button type="submit" className="primary">
+          Try it
+        </button>
+        {children}
+        <DownloadButton text={template} />
+        <CopyButton label="Copy as agent template" text={template} />
+      </div>
+      {problem !== undefined && (
+        <p role="alert" className="warning">
+          {problem}
+        </p>
+      )}
       {isJson || policy === undefined ? (
         <label>
           Policy as JSON
@@ -145,19 +158,6 @@ function PolicyEditor(props: PolicyEditorProps): ReactNode {
           policy={policy}
           onChange={(next) => onChange(JSON.stringify(next, undefined, 2))}
         />
-      )}
-      <div className="actions">
-        <button type="submit" className="primary">
-          Try it
-        </button>
-        {children}
-        <DownloadButton text={template} />
-        <CopyButton label="Copy as agent template" text={template} />
-      </div>
-      {problem !== undefined && (
-        <p role="alert" className="warning">
-          {problem}
-        </p>
       )}
     </form>
   )

@@ -96,7 +96,7 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
    * every other format, the originals are shown. @default true
    */
   readonly sendsCompaction?: boolean
-  /** Whose settings these are, in lines of the log. @default the thread's agent, else the thread */
+  /** Whose settings these are, in lines of the log and in the record of the request. @default the thread's agent, else the thread */
   readonly agentName?: string
   /** Commit nothing, neither edits nor the record of the request, and ask no model. @default false */
   readonly dryRun?: boolean
@@ -502,6 +502,7 @@ function detailsOf(request: ViewRequest, built: BuiltView): RequestDetails {
     tokens: assembled.tokens(),
     parts: categoryTokens(request, built),
   }
+  if (options.agentName !== undefined) details.agent = options.agentName
   if (options.budget !== undefined) details.budget = options.budget
   if (options.mayTurnReasoningOff === true) details.mayTurnReasoningOff = true
   if (request.isRecovery === true) details.isRecovery = true
