@@ -16,7 +16,7 @@ export interface CompletedOption {
   readonly values?: readonly string[]
 }
 
-export const shells = ['bash', 'zsh', 'fish'] as const
+const shells = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof shells)[number]
 
 /** The script that a shell reads at its start. Throws 'invalid-option' for another shell. */
