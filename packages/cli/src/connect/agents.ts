@@ -1,6 +1,7 @@
 // The agents that can be connected: where their settings are, and which of them lead to the gateway.
 
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { FileFormat, Setting } from './settings-file.ts'
 
 /** Where an agent looks for its settings. */
@@ -84,7 +85,15 @@ export const agents: readonly Agent[] = [
         })),
       },
     ],
-    note: 'One gateway serves both providers; its configuration says which model goes where.',
+    plugin: (place, source) => [
+      {
+        path: join(opencodeFolder(place), 'opencode.json'),
+        alternatives: [join(opencodeFolder(place), 'opencode.jsonc')],
+        format: 'json',
+        settings: [{ path: ['plugin'], value: { add: pathToFileURL(source).href } }],
+      },
+    ],
+    note: 'One gateway serves both providers; with the plugin none is needed, and /oriel shows what fills the context.',
   },
   {
     name: 'pi',

@@ -1,7 +1,7 @@
 // Encodes a view segment by segment, where its format allows it: a segment that is shown as before is not encoded again.
 
 import { madeSegment, messagesIn, perSegment, type Segment } from '../core/view/segments.ts'
-import type { Encoded, Format } from './format.ts'
+import type { Encoded, MessageCodec } from './format.ts'
 
 /** Segments that were encoded together. */
 export interface EncodedSegment {
@@ -9,11 +9,11 @@ export interface EncodedSegment {
   readonly encoded: Encoded
 }
 
-const encoders = new WeakMap<Format, (segment: Segment) => EncodedSegment>()
+const encoders = new WeakMap<MessageCodec, (segment: Segment) => EncodedSegment>()
 
 /** A view in encoded pieces; positions in each count from its own first message. */
 export function encodeSegments(
-  format: Format,
+  format: MessageCodec,
   segments: readonly Segment[],
 ): readonly EncodedSegment[] {
   const encode =

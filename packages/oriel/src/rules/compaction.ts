@@ -1,8 +1,8 @@
 // The checkpoint (document 003): when the conversation reaches its limit, one summary replaces everything before a boundary.
 
-import { z } from 'zod'
 import type { Edit, MessageEntry } from '../core/log/entry.ts'
 import type { Json, JsonObject } from '../core/log/json.ts'
+import { boolean, choice, count, object, optional } from '../core/schema/schema.ts'
 import { shownAgainIn } from '../core/state/expansion.ts'
 import type { Item, State } from '../core/state/state.ts'
 import { isProtected, isWaiting, rangesOf, type Unit, unitsOf } from '../core/state/units.ts'
@@ -26,7 +26,7 @@ import { type SourceName, sourceNames } from '../core/text/source-name.ts'
 import { Statements } from '../core/text/statements.ts'
 import { overheadOf } from '../core/tokens/counter.ts'
 import { editsShown } from '../core/view/render.ts'
-import { count, type Defaults, type Rule, type RuleContext } from './rule.ts'
+import type { Defaults, Rule, RuleContext } from './rule.ts'
 
 export interface CompactionSettings {
   /** Make a checkpoint by itself when the limit is reached. @default true */
@@ -107,16 +107,16 @@ const openPart = 0.1
 
 export const compaction = {
   name: 'compaction',
-  schema: z.strictObject({
-    auto: z.boolean().optional(),
-    contextWindow: count.optional(),
-    reserveTokens: count.optional(),
-    maxTokens: count.optional(),
-    maxMessages: count.optional(),
-    keepRecentTokens: count.optional(),
-    keepRecent: count.optional(),
-    foldAbove: count.optional(),
-    eagerness: z.enum(['savings', 'balanced', 'keep-more']).optional(),
+  schema: object({
+    auto: optional(boolean),
+    contextWindow: optional(count),
+    reserveTokens: optional(count),
+    maxTokens: optional(count),
+    maxMessages: optional(count),
+    keepRecentTokens: optional(count),
+    keepRecent: optional(count),
+    foldAbove: optional(count),
+    eagerness: optional(choice('savings', 'balanced', 'keep-more')),
   }),
   defaults,
   propose(state, settings, context) {
@@ -128,7 +128,7 @@ export const compaction = {
 /** The part `memory` is no rule: the checkpoint reads it. */
 export const memory = {
   name: 'memory',
-  schema: z.strictObject({ lines: count.optional(), values: count.optional() }),
+  schema: object({ lines: optional(count), values: optional(count) }),
   defaults: { lines: { words: '20 % of what stays' }, values: { words: '55 % of what stays' } },
 } satisfies Omit<Rule<MemorySettings>, 'propose'>
 

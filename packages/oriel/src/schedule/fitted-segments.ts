@@ -6,6 +6,7 @@ import type { State } from '../core/state/state.ts'
 import { Digest } from '../core/text/digest.ts'
 import { Directives } from '../core/text/directive-list.ts'
 import { type Readable, readableIn, readableMessage } from '../core/text/readable.ts'
+import { mostViewTokens } from '../core/tokens/tally.ts'
 import { madeSegment, type Segment } from '../core/view/segments.ts'
 import type { ViewMessage } from '../core/view/view.ts'
 import { type Fitted, Fitting, notesOf, noteTokens, type Slot } from './fitted-view.ts'
@@ -69,9 +70,13 @@ export function fitSegments(
   options: SegmentOptions,
 ): Fitted | undefined {
   const { budget, frame, checkpoint } = options
+  const before = state.derive('whole-segments', () => new WholeSegments())
+  const unreduced = before.isOver ? Infinity : frame + before.tokens(state, segments)
+  if (unreduced <= budget) return { segments, tokens: unreduced, edits: [], folded: [] }
   const parts = state.derive('fitted-segments', () => new Parts()).update(state, segments, options)
   const { list } = parts
   const whole = frame + parts.total(0)
+  before.isOver = whole > budget
   if (whole <= budget) return { segments, tokens: whole, edits: [], folded: [] }
   for (const [at] of steps.entries()) {
     const after = (count: number): number =>
@@ -94,6 +99,23 @@ export function fitSegments(
   }
   if (checkpoint !== undefined) return undefined
   return foldOldest(state, parts, { ...options, total: frame + parts.total(steps.length) })
+}
+
+/** The segments of views that fit as they are: nothing else is known of them. */
+class WholeSegments {
+  /** Whether the last view did not fit: then the next one will not either. */
+  isOver = false
+  readonly #tokens = new WeakMap<Segment, number>()
+
+  tokens(state: State, segments: readonly Segment[]): number {
+    let sum = 0
+    for (const segment of segments) {
+      const tokens = this.#tokens.get(segment) ?? mostViewTokens(state, segment.messages)
+      this.#tokens.set(segment, tokens)
+      sum += tokens
+    }
+    return sum
+  }
 }
 
 /** The least number from 1 to `most` that passes a test which all greater ones pass too; undefined where none does. */

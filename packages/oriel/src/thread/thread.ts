@@ -36,7 +36,7 @@ import {
   type CompactOptions,
   givenBy,
   linesOf,
-  readInstructions,
+  readCompactOptions,
   type ThreadOptions,
 } from './options.ts'
 import { Queue } from './queue.ts'
@@ -242,7 +242,7 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
    * matters; without one, or when it fails, Oriel's own digest serves. Nothing happens where nothing can give way.
    */
   async compact(options: CompactOptions = {}): Promise<{ readonly tokensSaved: number }> {
-    return this.#engine.compact(readInstructions(options), (task) => this.#run(task))
+    return this.#engine.compact(readCompactOptions(options), (task) => this.#run(task))
   }
 
   /**
@@ -302,7 +302,7 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
         undoable(state, id).map((edit): Entry => stamp.entry({ type: 'undo', edit: edit.id })),
       )
       if (undone.length === 0) {
-        throw new OrielError('cannot-undo', `No live edit has the id ${id.slice(0, 40)}.`)
+        throw new OrielError('cannot-undo', whyNothing(this.#journal.state, id))
       }
       this.#engine.emit('edit-undone', { id, message: `${undone.length} edits were undone.` })
     })
@@ -581,6 +581,15 @@ export class LogReader<Meta = Json>
     for await (const entry of this) entries.push(entry)
     return entries
   }
+}
+
+/** Why an id names nothing that can be undone. */
+function whyNothing(state: State, id: string): string {
+  const place = parseId(state.salt, id)
+  const isCompaction = state.compactions.some(({ seq }) => seq === place?.seq)
+  return isCompaction
+    ? 'The provider made this compaction of messages that were never in this thread: they cannot be shown.'
+    : `No live edit has the id ${id.slice(0, 40)}.`
 }
 
 /** The edit that makes a block, or the first one of a message, appear as it does: what the trace tells under that id. */

@@ -1,7 +1,7 @@
 // Trace: every block that is not shown in full, with the rule and the reason.
 
 import type { Edit, EditEntry, Form } from '../log/entry.ts'
-import { adoptedEpoch, seqsOf } from '../state/edits.ts'
+import { adoptedEpoch, seqsOf, UnvisitedSeqs } from '../state/edits.ts'
 import type { State } from '../state/state.ts'
 import type { Repair } from './profile.ts'
 import { finalIn } from './reduction.ts'
@@ -95,11 +95,16 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
   const drop = (seq: number, rule: string, reason: string): void => {
     each(state, seq, (block) => add(seq, block, { form: 'dropped', rule, reason }))
   }
-  const addDropped: Add = (seq, ...change) => {
-    if (!captured.back.has(seq)) add(seq, ...change)
-  }
   const logged = (edit: Edit): string | undefined => (isLogged(edit) ? edit.id : idOf?.(edit))
-  for (const edit of captured.drops) addEdit(state, edit, addDropped, logged(edit))
+  // Checkpoints cover again what older ones cover: each message is visited once, for the oldest edit that drops it.
+  const unvisited = new UnvisitedSeqs()
+  for (const edit of captured.drops) {
+    const { form, rule, reason } = edit
+    for (const seq of unvisited.take(edit)) {
+      if (captured.back.has(seq)) continue
+      each(state, seq, (block) => add(seq, block, { form, rule, reason, edit: logged(edit) }))
+    }
+  }
   for (const edit of captured.edits) addEdit(state, edit, add, logged(edit))
   for (const seq of captured.excluded) drop(seq, 'exclude', 'excluded on request')
   for (const { seq, block, form, reason } of captured.unshown) {

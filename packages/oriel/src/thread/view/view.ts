@@ -91,6 +91,11 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
    * can no longer be sent goes on as a record in the user role. @default false
    */
   readonly mayTurnReasoningOff?: boolean
+  /**
+   * Whether compaction blocks that the provider of this format made are sent back to it, in place of what they stand for. Else, and in
+   * every other format, the originals are shown. @default true
+   */
+  readonly sendsCompaction?: boolean
   /** Whose settings these are, in lines of the log. @default the thread's agent, else the thread */
   readonly agentName?: string
   /** Commit nothing, neither edits nor the record of the request, and ask no model. @default false */
