@@ -133,7 +133,10 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     reply,
     shed: shedder(limiter, telemetry),
     fetch: async (request) => toResponse(await reply(request)),
-    forget: (tenant, thread) => parts.calls.forget(tenant, thread),
+    forget: (tenant, thread) => {
+      parts.calls.forget(tenant, thread)
+      parts.api.forget({ tenant, thread })
+    },
     failed: (task, error) => telemetry.background.failed(task, error),
     endStreams: () => parts.events.close(),
     settled: () => threads.settled(),
@@ -187,6 +190,7 @@ const upstreamFailed = {
 }
 
 interface Parts {
+  readonly api: ThreadApi
   readonly routes: readonly Route[]
   readonly limits: Limits
   readonly via: string
@@ -244,7 +248,7 @@ function assemble(options: GatewayOptions): Parts {
   })
   const forget: Gateway['forget'] = (tenant, thread) => calls.forget(tenant, thread)
   const info = (): object => describe(options, upstreams, settings)
-  const around = { store, settings, threads, tenants, limits, changed }
+  const around = { store, settings, threads, tenants, limits, changed, tokens: options.tokens }
   const api = new ThreadApi({ ...around, erased: forget })
   const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
   const own = [
@@ -257,6 +261,7 @@ function assemble(options: GatewayOptions): Parts {
   ]
   const routes = withPages([...own, ...modelRoutes(calls, telemetry)], options.studio)
   return {
+    api,
     routes,
     limits,
     via,
@@ -390,6 +395,17 @@ function modelRoutes(calls: Calls, telemetry: Telemetry): readonly Route[] {
         }),
       ),
     ),
+    ...Object.values(providers).flatMap((provider): readonly Route[] => {
+      const { path } = provider.compaction ?? {}
+      if (path === undefined) return []
+      return [
+        {
+          ...{ method: 'POST', path, access: 'key', isCall: true },
+          summary: `A compaction of a conversation in the format ${provider.name}.`,
+          handle: (context) => calls.call({ ...context, isCompacting: true }, provider),
+        },
+      ]
+    }),
     ...apiRoots.map(
       (root): Route => ({
         method: 'ALL',

@@ -8,7 +8,7 @@ import type { WireFormat } from './registry.ts'
 import type { SpliceOptions, Splicer } from './splice.ts'
 import type { AnswerFormat } from './stream.ts'
 import type { Usage } from './usage.ts'
-import type { Reply, WriteOptions, WrittenAnswer } from './write.ts'
+import type { MakeId, Reply, WriteOptions, WrittenAnswer } from './write.ts'
 
 /** An HTTP API for model calls. Contracts: those of `Format` and `AnswerFormat`; nothing throws on a body that a client may send. */
 export interface Provider extends Format, AnswerFormat {
@@ -21,6 +21,8 @@ export interface Provider extends Format, AnswerFormat {
   readonly tools: ToolFormat
   /** Edits of its context that the provider makes on request. @default it makes none, or none that can be made elsewhere */
   readonly contextEdits?: ContextEdits
+  /** Compaction that it makes on request. @default it makes none */
+  readonly compaction?: CompactionFormat
   readonly usage: UsageFormat
   readonly errors: ErrorFormat
   /** A scripted answer, whole and as a stream. */
@@ -92,8 +94,8 @@ export interface ContextEdits {
   readonly key: string
   /** Hosts of servers that know the field. */
   readonly hosts: readonly string[]
-  /** A header and the words in it that turn the field on. */
-  readonly flags: { readonly header: string; readonly values: readonly string[] }
+  /** A header and the words in it that turn the field on. @default nothing turns it on */
+  readonly flags?: { readonly header: string; readonly values: readonly string[] }
   /** Whether everything that the field asks for can be done here. */
   supports(asked: Json): boolean
   /** The messages of a request with the edits. As many as before, and those that stay the same objects. Pure. */
@@ -108,6 +110,50 @@ export interface ContextEdits {
   ): EditedMessages
   /** Fields by which an answer tells of them. */
   answer(applied: readonly JsonObject[]): JsonObject
+}
+
+/** Compaction that a request asks its provider for, as it can be made for a server that does not know it. */
+export interface CompactionFormat {
+  /** Fields of a request that ask for a compaction, beside the one that asks for edits. @default there are none */
+  readonly keys?: readonly string[]
+  /** The path that answers with a compaction and nothing else. @default there is none */
+  readonly path?: string
+  /** What a request asks for; undefined where it asks for none. */
+  asked(body: JsonObject): AskedCompaction | undefined
+  /** The block (or item) that stands for a conversation. */
+  block(made: MadeCompaction): JsonObject
+  /** An answer of nothing but a compaction, whole and as a stream. */
+  answer(block: JsonObject, around: CompactionAnswer): WrittenAnswer
+  /** A message that begins with a compaction, as one of the user with its summary; undefined where there is none that can be read. */
+  asText(message: Json): readonly Json[] | undefined
+}
+
+export interface AskedCompaction {
+  /** Tokens that a request has when it is compacted; 0 for one that is compacted in any case. */
+  readonly fromTokens: number
+  /** What the summary should keep. */
+  readonly instructions?: string
+  /** Whether the answer is the compaction alone. */
+  readonly isAlone: boolean
+  /** Whether it was asked for now, and not only from some length on. */
+  readonly isDemanded: boolean
+}
+
+export interface MadeCompaction {
+  /** Tells it from any other. */
+  readonly id: string
+  readonly summary: string
+  /** Whether it stands in the place of what it summarizes. */
+  readonly isSigned: boolean
+}
+
+export interface CompactionAnswer {
+  readonly request: JsonObject
+  readonly makeId: MakeId
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** Messages of the user, in the order in which they were said. */
+  readonly users: readonly Json[]
 }
 
 export interface EditedMessages {

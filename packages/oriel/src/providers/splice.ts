@@ -20,6 +20,8 @@ export interface SpliceOptions {
   readonly echo?: JsonObject | undefined
   /** Fields that an answer has beside the upstream's. @default none */
   readonly added?: JsonObject | undefined
+  /** Blocks (or items) with which the answer begins: the gateway made them. @default none */
+  readonly begun?: readonly JsonObject[] | undefined
   /** Whether the model may call them; where not, a choice of tools that an answer repeats is not the client's. */
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see: its answer is one document. */

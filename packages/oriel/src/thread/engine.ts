@@ -45,7 +45,7 @@ import { type Judge, Judgments } from './judgments.ts'
 import { keepLasting } from './memory/lasting.ts'
 import type { RecallBounds } from './memory/recall.ts'
 import { type MemoryTail, memoryEntries, memoryFor, scopeOf } from './memory/tail.ts'
-import { assertId } from './options.ts'
+import { assertId, type CompactOptions } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins/plugins.ts'
 import { Reporter, type ReporterOptions } from './reporter.ts'
@@ -63,6 +63,7 @@ import {
 import { summariesIn, TenantSummaries } from './summaries/tenant-cache.ts'
 import { cacheBroken, cacheFor, type PricesOption, usageEntry } from './view/cache.ts'
 import { Framing } from './view/frame.ts'
+import { compactingEntries, isMirrored, retractingEntries } from './view/provider-compaction.ts'
 import type { Usage } from './view/read-usage.ts'
 import { newestView } from './view/rebuild.ts'
 import { assertProgress, planRecovery, withinLimit, withLimit } from './view/recovery.ts'
@@ -424,7 +425,10 @@ export class ThreadEngine {
     { copy, limit }: DryAround,
   ): Promise<View> {
     const shown = own ?? this.#givenPolicy(options.threadPolicy)
-    const base = await this.#widenedCopy(copy ?? this.journal, shown, options)
+    const base = await this.#mirroredCopy(
+      await this.#widenedCopy(copy ?? this.journal, shown, options),
+      options,
+    )
     const added = await this.#added(base)
     const request = (journal = base): ViewRequest =>
       this.request(options, { own, ...added, journal })
@@ -509,6 +513,24 @@ export class ThreadEngine {
     const { newestEpoch: id = '' } = this.journal.facts
     if (undone.length > 0) this.emit('edit-undone', { id, message })
     return undone.length
+  }
+
+  /** The log, or a copy of it that mirrors the compaction of the provider that a view is for. */
+  async #mirroredCopy(journal: Journal, options: ViewOptions): Promise<Journal> {
+    if (isMirrored(journal.state, options)) return journal
+    await journal.complete()
+    const copy = Journal.copyOf(journal, retractingEntries(options))
+    await copy.commit(compactingEntries(options))
+    return copy
+  }
+
+  /** Mirrors the compaction of the provider that a view is for, or takes back that of another one. Answers how many entries that took. */
+  async #mirror(options: ViewOptions): Promise<number> {
+    if (isMirrored(this.journal.state, options)) return 0
+    await this.journal.complete()
+    const undone = await this.journal.commit(retractingEntries(options))
+    const edits = await this.journal.commit(compactingEntries(options))
+    return undone.length + edits.length
   }
 
   /** A view as it is asked for, or would be. */
@@ -623,7 +645,9 @@ export class ThreadEngine {
     const policy = own ?? this.policy
     const begun = this.journal.state.version
     const since = isRecovery ? undefined : this.#returnsSince(options)
-    const widened = own === undefined && !isRecovery ? await this.#widen(policy, since) : 0
+    const isWidening = own === undefined && !isRecovery
+    const mirrored = await this.#mirror(options)
+    const widened = mirrored + (isWidening ? await this.#widen(policy, since) : 0)
     if (own !== undefined && isWidened(this.journal.state, own)) await this.journal.complete()
     this.#reporter.asked(this.journal, policy, options.agentName)
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
@@ -680,7 +704,8 @@ export class ThreadEngine {
   async #added(journal: Journal): Promise<Added> {
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(journal)
     const { recall: bounds } = this.#options
-    const memory = await memoryFor(journal, { bounds, isShown: this.shownNow() })
+    const isShown = bounds === undefined ? undefined : this.shownNow()
+    const memory = await memoryFor(journal, { bounds, isShown })
     return { pluginSystem, memory, tail: memory.blocks }
   }
 
@@ -748,10 +773,10 @@ export class ThreadEngine {
 
   /** Makes a checkpoint now, whatever the limit says. */
   compact(
-    instructions: string | undefined,
+    options: CompactOptions,
     run: SharedParts['run'],
   ): Promise<{ readonly tokensSaved: number }> {
-    return this.#compacting.compact(instructions, run)
+    return this.#compacting.compact(options, run)
   }
 
   /** Jobs of a schedule that never waits: their results come back as entries, for a later view. */
@@ -954,6 +979,13 @@ function newestSeq({ facts }: Journal): number | undefined {
 const parsed = new WeakMap<JsonObject, Policy>()
 
 /** The newest policy in the log; without one, the empty policy. */
+/** The policy that a log says is in force, with the settings that were stored for its agent. */
+export function policyIn(journal: Pick<Journal, 'setting'>, rules: readonly CustomRule[]): Policy {
+  const own = loggedPolicy(journal, rules)
+  const policy = withStoredSettings(own, loggedStored(journal))
+  return policy === own ? own : parsePolicy(policy, 'policy', rules)
+}
+
 function loggedPolicy(journal: Pick<Journal, 'setting'>, rules: readonly CustomRule[]): Policy {
   const logged = journal.setting(settings.policy)
   if (logged === undefined) return parsePolicy(undefined)

@@ -229,12 +229,20 @@ function judgeOf<Input extends readonly unknown[], Answer>(
 export interface CompactOptions {
   /** What the summary should keep above all, in the user's words. Only a summarizer reads them. @default nothing */
   readonly instructions?: string
+  /** Tokens that the request may have: of the newest messages at most half of them stay. @default the policy's limit */
+  readonly limit?: number
 }
 
-export function readInstructions(options: CompactOptions): string | undefined {
-  assertOptions(options, { instructions: true }, 'compact')
-  const { instructions } = options
-  if (instructions === undefined || typeof instructions === 'string') return instructions
-  const message = `instructions must be a text, got ${typeof instructions}.`
-  throw new OrielError('invalid-option', message, { path: 'instructions' })
+export function readCompactOptions(options: CompactOptions): CompactOptions {
+  assertOptions<CompactOptions>(options, { instructions: true, limit: true }, 'compact')
+  const { instructions, limit } = options
+  if (instructions !== undefined && typeof instructions !== 'string') {
+    const message = `instructions must be a text, got ${typeof instructions}.`
+    throw new OrielError('invalid-option', message, { path: 'instructions' })
+  }
+  if (limit !== undefined && !(Number.isFinite(limit) && limit > 0)) {
+    const message = `limit must be a number of tokens above 0, got ${String(limit)}.`
+    throw new OrielError('invalid-option', message, { path: 'limit' })
+  }
+  return options
 }

@@ -28,6 +28,7 @@ const viewOptions: OptionNames<ViewOptions> = {
   threadPolicy: true,
   policyOf: true,
   mayTurnReasoningOff: true,
+  sendsCompaction: true,
   limit: true,
   override: true,
   agentName: true,

@@ -20,7 +20,7 @@ import { codeOf } from './background.ts'
 import { type Branch, Conversation, type HistoryMatch } from './branches/conversation.ts'
 import { noteResent } from './branches/places.ts'
 import { asRead, type ReadHistory } from './branches/read-history.ts'
-import { hiddenDrafts, type SyncCounts } from './branches/sync.ts'
+import { hiddenDrafts, type SyncCounts, saysOnly } from './branches/sync.ts'
 import type { EngineOptions, ThreadEngine } from './engine.ts'
 import { eventOf, notify } from './events.ts'
 import type { ExpandOptions, Expansion } from './expand/expand.ts'
@@ -36,7 +36,7 @@ import {
   type CompactOptions,
   givenBy,
   linesOf,
-  readInstructions,
+  readCompactOptions,
   type ThreadOptions,
 } from './options.ts'
 import { Queue } from './queue.ts'
@@ -227,6 +227,24 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
     return this.#run(() => this.#conversation.match(this.#branch, parts.sent))
   }
 
+  /**
+   * Whether all that was said behind an entry is these messages, as after a request that was never answered. Answers where they end.
+   * @internal
+   */
+  async endsWith(
+    history: ReadHistory,
+    { after }: { readonly after: number },
+  ): Promise<{ readonly seq: number; readonly messages: number } | undefined> {
+    return this.#run(async () => {
+      await this.#journal.refresh()
+      const { state } = this.#journal
+      const said = state.visibleFrom(state.positionOf(after + 1)).map(({ entry }) => entry)
+      return saysOnly(said, history.parts.sent)
+        ? { seq: state.version, messages: state.messageCount }
+        : undefined
+    })
+  }
+
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */
   async view<M = Json>(options: ViewOptions<Own> = {}): Promise<View<M>> {
     const own = readViewOptions(options, this.#rules, 'view')
@@ -242,7 +260,7 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
    * matters; without one, or when it fails, Oriel's own digest serves. Nothing happens where nothing can give way.
    */
   async compact(options: CompactOptions = {}): Promise<{ readonly tokensSaved: number }> {
-    return this.#engine.compact(readInstructions(options), (task) => this.#run(task))
+    return this.#engine.compact(readCompactOptions(options), (task) => this.#run(task))
   }
 
   /**
@@ -302,7 +320,7 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
         undoable(state, id).map((edit): Entry => stamp.entry({ type: 'undo', edit: edit.id })),
       )
       if (undone.length === 0) {
-        throw new OrielError('cannot-undo', `No live edit has the id ${id.slice(0, 40)}.`)
+        throw new OrielError('cannot-undo', whyNothing(this.#journal.state, id))
       }
       this.#engine.emit('edit-undone', { id, message: `${undone.length} edits were undone.` })
     })
@@ -581,6 +599,15 @@ export class LogReader<Meta = Json>
     for await (const entry of this) entries.push(entry)
     return entries
   }
+}
+
+/** Why an id names nothing that can be undone. */
+function whyNothing(state: State, id: string): string {
+  const place = parseId(state.salt, id)
+  const isCompaction = state.compactions.some(({ seq }) => seq === place?.seq)
+  return isCompaction
+    ? 'The provider made this compaction of messages that were never in this thread: they cannot be shown.'
+    : `No live edit has the id ${id.slice(0, 40)}.`
 }
 
 /** The edit that makes a block, or the first one of a message, appear as it does: what the trace tells under that id. */

@@ -89,6 +89,11 @@ export interface OpaqueBlock extends BlockFields {
   readonly type: 'opaque'
   readonly format: string
   readonly value: Json
+  /**
+   * Set where the block is a compaction by its provider, for which it stands for everything before it: with the summary, where it can be
+   * read.
+   */
+  readonly compaction?: { readonly summary?: string }
 }
 
 export type Block =

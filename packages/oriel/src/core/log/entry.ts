@@ -42,7 +42,14 @@ export interface Expiry {
  * it. A key: the client sends one message with that key and those details, which stands for this
  * message and the hidden ones before it.
  */
-export type ResentAs = 'nothing' | { readonly key: string; readonly details: string }
+export type ResentAs =
+  | 'nothing'
+  | {
+      readonly key: string
+      readonly details: string
+      /** The key of the newest compaction in it. @default it has none */
+      readonly compaction?: string
+    }
 
 /** An input message, before it is logged: from a caller or from a format's `decode`. */
 export interface Draft<M = Json> {
@@ -164,6 +171,8 @@ export interface Edit {
    * own. @default the text refers to no other block
    */
   readonly refersTo?: readonly (readonly [seq: number, block: number])[]
+  /** Compactions by a provider only: the block that stands for what is dropped. */
+  readonly compactedBy?: readonly [seq: number, block: number]
 }
 
 /** The newest turn that was dropped; or the cap on messages; or that system messages are not shown. */
@@ -275,6 +284,8 @@ export interface RequestEntry extends EntryFields {
 
 /** What the record of a request says beside what was sent. */
 export interface RequestDetails {
+  /** The agent that it was made for, where the host named it. */
+  readonly agent?: string
   /** Tokens of the request, by the thread's counter. */
   readonly tokens?: number
   /** The same by category: system, tools, summary, user, assistant, results. Categories without tokens are left out. */

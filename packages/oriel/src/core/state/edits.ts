@@ -32,6 +32,7 @@ export class EditIndex {
    */
   #drops: EditEntry[] = []
   #checkpoint: EditEntry | undefined
+  #compaction: EditEntry | undefined
   #reach = noReach
   /** Live edits that are final (original not to be shown again), oldest first. */
   #final: EditEntry[] = []
@@ -70,6 +71,11 @@ export class EditIndex {
    */
   get checkpoint(): EditEntry | undefined {
     return this.#checkpoint
+  }
+
+  /** The live edit that mirrors a provider's own compaction. */
+  get compaction(): EditEntry | undefined {
+    return this.#compaction
   }
 
   /** How far windows went since the checkpoint. Kept up to date, so that asking costs nothing. */
@@ -124,6 +130,7 @@ export class EditIndex {
     if (edit.summary !== undefined) this.#summaries.set(edit.summary.of, edit)
     if ('ranges' in edit.target) {
       this.#drops.push(edit)
+      if (edit.compactedBy !== undefined) this.#compaction = edit
       if (edit.text !== undefined) {
         this.#checkpoint = edit
         this.#reach = noReach
@@ -151,8 +158,9 @@ export class EditIndex {
   undo(id: EntryId): EditEntry | undefined {
     const edit = this.revert(id)
     if (edit === undefined) return undefined
-    const { target } = edit
-    if ('seq' in target) this.#vetoes.add(`${target.seq}:${target.block}:${edit.form}`)
+    const { target, compactedBy: by } = edit
+    if (by !== undefined) this.#vetoes.add(`${by[0]}:${by[1]}:${compacting}`)
+    else if ('seq' in target) this.#vetoes.add(`${target.seq}:${target.block}:${edit.form}`)
     else for (const seq of seqsOf(edit)) this.#vetoes.add(`${seq}:*:dropped`)
     return edit
   }
@@ -166,6 +174,9 @@ export class EditIndex {
     if (edit.summary !== undefined) this.#summaries.delete(edit.summary.of)
     if ('ranges' in edit.target) {
       this.#drops = this.#drops.filter((other) => other.id !== id)
+      if (this.#compaction?.id === id) {
+        this.#compaction = this.#drops.findLast((other) => other.compactedBy !== undefined)
+      }
       if (this.#checkpoint?.id === id) {
         this.#checkpoint = this.#drops.findLast((other) => other.text !== undefined)
       }
@@ -180,6 +191,9 @@ export class EditIndex {
     return edit
   }
 }
+
+/** The form that an undone compaction by a provider must not take again: that its block stands for what came before. */
+export const compacting = 'compacting'
 
 /** The epoch of edits that no log holds; see `State.adopt`. */
 export const adoptedEpoch = '~'
@@ -204,6 +218,35 @@ export function takesEffect({ since, seq }: Pick<EditEntry, 'since' | 'seq'>): n
 export function* seqsOf(edit: Pick<EditEntry, 'target'>): Generator<number> {
   if ('seq' in edit.target) yield edit.target.seq
   else for (const [from, to] of edit.target.ranges) for (let seq = from; seq <= to; seq++) yield seq
+}
+
+/** Hands out every seq once, however many edits cover it: all of them together cost what they cover, not their sum. */
+export class UnvisitedSeqs {
+  /** Disjoint, in order, never adjacent. */
+  #visited: (readonly [from: number, to: number])[] = []
+
+  /** The seqs of an edit's ranges that no edit before had. */
+  take({ target }: Pick<EditEntry, 'target'>): readonly number[] {
+    const seqs: number[] = []
+    if ('seq' in target) return seqs
+    for (const [from, to] of target.ranges) {
+      const [before, after]: (readonly [number, number])[][] = [[], []]
+      let [first, last, next] = [from, to, from]
+      for (const range of this.#visited) {
+        if (range[1] < from - 1) before?.push(range)
+        else if (range[0] > to + 1) after?.push(range)
+        else {
+          for (; next < Math.min(range[0], to + 1); next++) seqs.push(next)
+          next = Math.max(next, range[1] + 1)
+          first = Math.min(first, range[0])
+          last = Math.max(last, range[1])
+        }
+      }
+      for (; next <= to; next++) seqs.push(next)
+      this.#visited = [...(before ?? []), [first, last], ...(after ?? [])]
+    }
+    return seqs
+  }
 }
 
 /** The first seq that the edit applies to. */

@@ -38,7 +38,12 @@ export interface StateOptions {
   readonly counter: Counter
   /** Salt for ids, stored in the thread's log. */
   readonly salt: string
+  /** Tokens of the same messages that were counted elsewhere. @default each is counted when first needed */
+  readonly counts?: TokenCounts | undefined
 }
+
+/** The tokens of each block of the message at `seq`; undefined where nobody counted them. */
+export type TokenCounts = (seq: number) => readonly number[] | undefined
 
 /**
  * Folds log entries. Applying entries one by one or all at once gives the same state. `apply` costs
@@ -48,6 +53,7 @@ export interface StateOptions {
 export class State {
   readonly counter: Counter
   readonly salt: string
+  readonly counts: TokenCounts | undefined
   readonly exchanges: ExchangeIndex
   /** Prefix changes caused by undos and marks. */
   readonly moves: PrefixChanges
@@ -88,12 +94,14 @@ export class State {
   #restoredFrom: Pick<StateData, 'hidden'> = { hidden: [] }
   readonly #pinned = new Set<number>()
   readonly #excluded = new Set<number>()
+  readonly #compactions: CompactionPlace[] = []
   /** The newest expansion of each block, by `seq:block`. */
   readonly #expansions = new Map<string, ExpandedBlock>()
 
   constructor(options: StateOptions, data?: StateData, entries: readonly MessageEntry[] = []) {
     this.counter = options.counter
     this.salt = options.salt
+    this.counts = options.counts
     this.#isPartial = data !== undefined
     this.exchanges = data === undefined ? new ExchangeIndex() : ExchangeIndex.from(data.exchanges)
     this.#edits = data === undefined ? new EditIndex() : EditIndex.from(data.edits)
@@ -121,6 +129,7 @@ export class State {
       requests: [this.#newestRequest, this.#endedRequest],
       visible,
       hidden: this.#hiddenFacts(),
+      compactions: [...this.#compactions],
       pinned: [...this.#pinned],
       excluded: [...this.#excluded],
       expansions: [...this.#expansions],
@@ -261,7 +270,7 @@ export class State {
    */
   isSource(seq: number, block: number): boolean {
     return (
-      !this.exchanges.membersOf(seq).some((member) => this.#isHidden(member)) &&
+      this.exchanges.membersOf(seq).every((member) => this.isVisible(member)) &&
       this.#edits.allOfBlock(seq, block).every(({ refersTo }) => refersTo !== undefined)
     )
   }
@@ -303,6 +312,11 @@ export class State {
     return this.#hasOwnSettings
   }
 
+  /** True for a message that is neither dropped nor excluded. */
+  isVisible(seq: number): boolean {
+    return this.#visible[lowerBound(this.#visible, seq)]?.entry.seq === seq
+  }
+
   /** Position among the visible messages of the first one at or behind `seq`. */
   positionOf(seq: number): number {
     return lowerBound(this.#visible, seq)
@@ -331,7 +345,7 @@ export class State {
       get: (count: number): number | undefined => {
         const seq = seqs.get(count)
         if (seq === undefined) return undefined
-        return this.#visible[lowerBound(this.#visible, seq)]?.entry.seq === seq ? seq : undefined
+        return this.isVisible(seq) ? seq : undefined
       },
     })
     return { steps: seen(this.#stepSeqs), turns: seen(this.#turnSeqs) }
@@ -355,6 +369,16 @@ export class State {
   /** The live checkpoint. */
   get checkpoint(): EditEntry | undefined {
     return this.#edits.checkpoint
+  }
+
+  /** The live edit that mirrors a provider's own compaction. */
+  get compaction(): EditEntry | undefined {
+    return this.#edits.compaction
+  }
+
+  /** Compactions by providers that models may see, oldest first. */
+  get compactions(): readonly CompactionPlace[] {
+    return this.#compactions
   }
 
   /** Cached summary of the same source, if a live edit contains it. */
@@ -390,6 +414,10 @@ export class State {
     return this.#expansions.get(`${seq}:${block}`)
   }
 
+  get pinned(): ReadonlySet<number> {
+    return this.#pinned
+  }
+
   isPinned(seq: number): boolean {
     return this.#pinned.has(seq)
   }
@@ -397,13 +425,15 @@ export class State {
   /**
    * True if a pin keeps the message visible although an edit drops it. A pin keeps its own message,
    * the rest of its exchange, and the user message that opens its turn. A pin of an excluded
-   * message keeps nothing.
+   * message keeps nothing. The block of a provider's compaction in force keeps its exchange alike.
    */
   isKeptByPin(seq: number): boolean {
-    if (this.#pinned.size === 0) return false
+    const [compacted] = this.#edits.compaction?.compactedBy ?? []
+    if (this.#pinned.size === 0 && compacted === undefined) return false
     const isPin = (pinned: number): boolean =>
       this.#pinned.has(pinned) && !this.#excluded.has(pinned)
-    if (this.exchanges.membersOf(seq).some(isPin)) return true
+    const members = this.exchanges.membersOf(seq)
+    if (members.some((member) => member === compacted || isPin(member))) return true
     return opensTurnOf(this.#messages, seq, [...this.#pinned].filter(isPin))
   }
 
@@ -487,13 +517,14 @@ export class State {
   #applyMessage(logged: MessageEntry): void {
     const entry = withKnownBlocks(logged)
     const ordinal = this.#ordinalOf(entry)
-    const item = new LazyItem(entry, this.#messageCount, this.counter, ordinal)
+    const item = new LazyItem(entry, this.#messageCount, this, ordinal)
     this.#messageCount += 1
     this.#uncounted.push(item)
     this.#visible.push(item)
     this.#know(item)
     this.exchanges.add(entry)
     if (entry.role !== 'system') this.#firstSpoken ??= entry.seq
+    this.#compactions.push(...compactionsIn(entry))
     if (entry.role === 'assistant') {
       this.#assistantCount += 1
       this.#newestAssistant = entry.seq
@@ -634,6 +665,7 @@ export class State {
     this.#answeredOrdinal = answeredOrdinal
     this.#resultsOrdinal = resultsOrdinal ?? undefined
     ;[this.#newestRequest, this.#endedRequest] = data.requests
+    this.#compactions.push(...data.compactions)
     for (const seq of data.pinned) this.#pinned.add(seq)
     for (const seq of data.excluded) this.#excluded.add(seq)
     for (const [key, shown] of data.expansions) this.#expansions.set(key, shown)
@@ -676,12 +708,30 @@ export interface StateData {
     readonly number[],
     (readonly number[])?,
   ])[]
+  readonly compactions: readonly CompactionPlace[]
   readonly pinned: readonly number[]
   readonly excluded: readonly number[]
   readonly expansions: readonly (readonly [string, ExpandedBlock])[]
   readonly exchanges: ExchangeIndexData
   readonly edits: EditIndexData
   readonly moves: PrefixChangesData
+}
+
+/** Where a provider's compaction block stands. */
+export interface CompactionPlace {
+  readonly seq: number
+  readonly block: number
+  readonly format: string
+}
+
+/** Those of a message that a model may see. */
+function compactionsIn(entry: MessageEntry): readonly CompactionPlace[] {
+  if (entry.role !== 'assistant' || !isLasting(entry)) return []
+  return entry.blocks.flatMap((block, index) =>
+    block.type === 'opaque' && block.compaction !== undefined && isLasting(block)
+      ? [{ seq: entry.seq, block: index, format: block.format }]
+      : [],
+  )
 }
 
 /** A user's own message starts a turn. Synthetic messages and tool results do not. */
@@ -739,23 +789,32 @@ class LazyItem implements Item {
   readonly entry: MessageEntry
   readonly index: number
   readonly ordinal?: number
-  readonly #counter: Counter
+  readonly #options: Pick<StateOptions, 'counter' | 'counts'>
   #tokens: readonly number[] | undefined
 
-  constructor(entry: MessageEntry, index: number, counter: Counter, ordinal?: number) {
+  constructor(
+    entry: MessageEntry,
+    index: number,
+    options: Pick<StateOptions, 'counter' | 'counts'>,
+    ordinal?: number,
+  ) {
     this.entry = entry
     this.index = index
     if (ordinal !== undefined) this.ordinal = ordinal
-    this.#counter = counter
+    this.#options = options
   }
 
   get tokens(): readonly number[] {
-    // Content hidden from later requests is counted at the tail, where it is shown.
-    this.#tokens ??= this.entry.blocks.map((block) => {
-      const shown = lastingBlock(this.entry, block)
-      return shown === undefined ? 0 : countBlock(this.#counter, shown)
-    })
+    this.#tokens ??= this.#options.counts?.(this.entry.seq) ?? this.#count()
     return this.#tokens
+  }
+
+  /** Content hidden from later requests is counted at the tail, where it is shown. */
+  #count(): readonly number[] {
+    return this.entry.blocks.map((block) => {
+      const shown = lastingBlock(this.entry, block)
+      return shown === undefined ? 0 : countBlock(this.#options.counter, shown)
+    })
   }
 }
 

@@ -2,7 +2,7 @@
 // them.
 
 import type { ReasoningBlock } from '../log/block.ts'
-import type { Form, MessageEntry } from '../log/entry.ts'
+import type { Draft, Form, MessageEntry } from '../log/entry.ts'
 import type { Call } from '../state/exchange.ts'
 import type { ViewMessage } from './view.ts'
 
@@ -12,6 +12,8 @@ export interface Profile {
   readonly startsWithUser: boolean
   /** The last message must not be an assistant message (A6). */
   readonly endsWithUser: boolean
+  /** True for a message that may come first and last all the same: it begins with the provider's own compaction. @default none may */
+  readonly isCompaction?: (message: ViewMessage) => boolean
   /** Text blocks must not be empty or blank (A4). */
   readonly refusesBlankText: boolean
   /**
@@ -37,6 +39,8 @@ export interface Profile {
   readonly idPattern: RegExp
   /** True if the calls of the message at `index` are sent without ids. @default none are */
   readonly ignoresIds?: (messages: readonly ViewMessage[], index: number) => boolean
+  /** True for messages whose calls or results may be such: what they answer depends on all others. @default none are */
+  readonly mayIgnoreIds?: (message: Draft) => boolean
   /** Rule ids for the trace, per repair. */
   readonly rules: {
     readonly start: string

@@ -355,10 +355,10 @@ function fromFirstUser(
   profile: Profile,
   repairs: Repair[],
 ): readonly ViewMessage[] {
-  const isUser = messages.some((message) => message.role === 'user')
-  const end = isUser
-    ? messages.findIndex((message) => message.role === 'user')
-    : firstUnitEnd(messages)
+  const mayBegin = (message: ViewMessage): boolean =>
+    message.role === 'user' || profile.isCompaction?.(message) === true
+  const isUser = messages.some(mayBegin)
+  const end = isUser ? messages.findIndex(mayBegin) : firstUnitEnd(messages)
   const digest = new Digest()
   const reason = isUser
     ? 'stands before the first user message'
@@ -394,7 +394,10 @@ function untilLastUser(
   profile: Profile,
   repairs: Repair[],
 ): readonly ViewMessage[] {
-  const last = messages.findLastIndex((m) => m.role === 'user' || m.role === 'tool')
+  const isCompaction = profile.isCompaction ?? (() => false)
+  const last = messages.findLastIndex(
+    (m) => m.role === 'user' || m.role === 'tool' || (isCompaction(m) && m.blocks.length === 1),
+  )
   const isCut = (message: ViewMessage, index: number): boolean =>
     index > last && message.role === 'assistant'
   if (!messages.some(isCut)) return messages

@@ -80,7 +80,7 @@ describe('context edits', () => {
   it.each([
     [{ edits: [{ type: 'clear_tool_uses_20250919' }, { type: 'clear_thinking_20251015' }] }, true],
     [{}, true],
-    [{ edits: [{ type: 'compact_20260112' }] }, false],
+    [{ edits: [{ type: 'compact_20260112' }] }, true],
     [{ edits: ['clear'] }, false],
     [{ edits: {} }, false],
     ['all', false],

@@ -1,11 +1,13 @@
 // Anthropic's context editing (`context_management.edits`), done here for servers that do not know it: by the same parameters, with the
-// documented defaults, on the messages of one request. Compaction is not among them.
+// documented defaults, on the messages of one request. Compaction is not made here: it is a checkpoint of the thread.
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import type { ContextEdits, EditedMessages } from '../provider.ts'
+import { compacting, compactionFlags, editsOf } from './compaction.ts'
 
 const clearing = 'clear_tool_uses_20250919'
 const forgetting = 'clear_thinking_20251015'
+const made: ReadonlySet<Json | undefined> = new Set([clearing, forgetting, compacting])
 
 /** What stands for a cleared result. */
 const cleared = '[Tool result cleared to save context.]'
@@ -18,14 +20,18 @@ const defaultTurns = 1
 export const contextEdits: ContextEdits = {
   key: 'context_management',
   hosts: ['api.anthropic.com'],
-  flags: { header: 'anthropic-beta', values: ['context-management-2025-06-27'] },
+  flags: {
+    header: 'anthropic-beta',
+    values: ['context-management-2025-06-27', ...compactionFlags],
+  },
   supports(asked) {
     const edits = editsOf(asked)
-    return edits?.every(({ type }) => type === clearing || type === forgetting) === true
+    return edits?.every(({ type }) => made.has(type)) === true
   },
   apply(messages, asked, { inputTokens, count }) {
     let edited: EditedMessages = { messages, applied: [] }
     for (const edit of editsOf(asked) ?? []) {
+      if (edit.type === compacting) continue
       const apply = edit.type === clearing ? clearToolUses : clearThinking
       const next = apply(edited.messages, edit, { inputTokens, count })
       edited = { messages: next.messages, applied: [...edited.applied, ...next.applied] }
@@ -38,12 +44,6 @@ export const contextEdits: ContextEdits = {
 interface Around {
   readonly inputTokens: number
   count(text: string): number
-}
-
-/** Undefined where the field has not the documented shape: then the upstream says what is wrong with it. */
-function editsOf(asked: Json): readonly JsonObject[] | undefined {
-  const edits = isObject(asked) ? (asked.edits ?? []) : undefined
-  return Array.isArray(edits) && edits.every(isObject) ? edits : undefined
 }
 
 /** The oldest tool uses beyond those to keep lose their results, and their inputs where that is asked for. */

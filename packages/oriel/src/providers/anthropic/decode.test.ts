@@ -177,7 +177,7 @@ describe('a block', () => {
     { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'x' } },
     { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
     { type: 'mcp_tool_use', id: 'm', name: 'list', server_name: 'files', input: {} },
-    { type: 'compaction', content: 'so far', encrypted_content: 'sealed' },
+    { type: 'compaction', content: null, encrypted_content: 'sealed' },
     { type: 'image', source: { type: 'file', file_id: 'file_1' } },
     { type: 'image', source: { type: 'url', url: 'https://x.test', detail: 'low' } },
     { type: 'document', source: { type: 'content', content: 'x' } },

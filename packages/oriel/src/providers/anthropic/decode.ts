@@ -4,6 +4,8 @@ import type { Block, FileBlock, ImageBlock, ToolResultBlock } from '../../core/l
 import type { Draft } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
+import { textToBase64 } from '../../core/text/bytes.ts'
+import { forPeople, isOwnCompaction } from '../compaction.ts'
 import type { JsonAt } from '../foreign.ts'
 import {
   extraOf,
@@ -91,6 +93,8 @@ function toBlock(value: JsonObject, role: Draft['role']): Block {
       return toFile(value) ?? toOpaque(value)
     case 'tool_result':
       return role === 'tool' ? toResult(value) : toOpaque(value)
+    case 'compaction':
+      return role === 'assistant' ? toCompaction(value) : toOpaque(value)
     case 'thinking':
     case 'redacted_thinking':
     case 'tool_use':
@@ -137,7 +141,7 @@ function toFile(value: JsonObject): FileBlock | undefined {
   const isText = source.type === 'text'
   // A file's data is base64 whatever the format; each source must come back from it as the same source.
   if (isText ? mediaType !== 'text/plain' : mediaType.startsWith('text/')) return undefined
-  const data = isText ? Buffer.from(source.value).toString('base64') : source.value
+  const data = isText ? textToBase64(source.value) : source.value
   return { type: 'file', mediaType, ...name, data, ...extra }
 }
 
@@ -184,6 +188,15 @@ function toResultContent(content: Json | undefined): readonly Block[] {
   return content.map((item: Json) =>
     isObject(item) ? toBlock(item as JsonObject, 'user') : toOpaque(item),
   )
+}
+
+/** A compaction without a summary failed, and stands for nothing. One that a gateway made is for people: the log has its own. */
+function toCompaction(value: JsonObject): Block {
+  const { content: summary, encrypted_content: sealed } = value
+  const opaque = { type: 'opaque', format: 'anthropic', value } as const
+  if (typeof summary !== 'string' || summary === '') return opaque
+  const own = isOwnCompaction(sealed) ? { audience: forPeople } : {}
+  return { ...opaque, ...own, compaction: { summary } }
 }
 
 function toOpaque(value: Json): Block {

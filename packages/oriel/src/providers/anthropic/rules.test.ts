@@ -356,6 +356,25 @@ describe('the body', () => {
     expect(broken({ system: '\uDE00', messages: [user('x')] })).toEqual(['A18'])
   })
 
+  it('[A19] a compaction has content, and a signed one comes first and alone', () => {
+    const compaction = (more: Message = {}): Message => ({
+      ...{ type: 'compaction', content: 'So far.', encrypted_content: null, ...more },
+    })
+    const signed = compaction({ signature: 'sig' })
+    const after = [user('And then?')]
+    expect(broken([assistant([signed]), ...after])).toEqual([])
+    expect(broken([user('One'), assistant([compaction(), text('Two')]), ...after])).toEqual([])
+    expect(broken([user('One'), assistant([compaction()])])).toEqual([])
+    expect(broken([assistant([compaction({ content: null }), text('Two')]), ...after])).toEqual([
+      'A2',
+    ])
+    expect(broken([user('One'), assistant([signed, text('Two')]), ...after])).toEqual(['A19'])
+    expect(broken([assistant([signed, signed]), ...after])).toEqual(['A19'])
+    expect(broken([user('One'), assistant([compaction({ content: '' })]), ...after])).toEqual([
+      'A19',
+    ])
+  })
+
   it('[A18] the body is JSON', () => {
     const cyclic: Record<string, unknown> = { type: 'custom' }
     cyclic.self = cyclic

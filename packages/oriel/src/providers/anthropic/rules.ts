@@ -1,4 +1,4 @@
-// What Anthropic's Messages API refuses: the rules A1 to A18, in the provider's own words where they are known.
+// What Anthropic's Messages API refuses: the rules A1 to A19, in the provider's own words where they are known.
 
 import { OrielError } from '../../core/log/errors.ts'
 import { checkJson, isObject, type Json, type JsonObject, maxDepth } from '../../core/log/json.ts'
@@ -55,6 +55,7 @@ function readMessage(message: unknown, index: number): ReadMessage {
 function judge(conversation: Conversation): readonly Violation[] {
   return [
     ...judgeRoles(conversation),
+    ...judgeCompactions(conversation),
     ...judgeSystem(conversation),
     ...judgeContent(conversation),
     ...judgeCalls(conversation.messages),
@@ -74,7 +75,7 @@ function* judgeRoles({ request, messages }: Conversation): Iterable<Violation> {
   if (first === undefined && isWhole(request)) {
     yield violation('A2', 'messages', 'messages: at least one message is required')
   }
-  if (first !== undefined && first.role !== 'user') {
+  if (first !== undefined && first.role !== 'user' && !isCompacted(first)) {
     yield violation('A2', first.path, 'messages: first message must use the "user" role')
   }
   for (const { role, path, index } of messages) {
@@ -94,10 +95,43 @@ function* judgeRoles({ request, messages }: Conversation): Iterable<Violation> {
     }
   }
   const last = messages.at(-1)
-  if (last?.role === 'assistant' && !isPaused(last)) {
+  // Nothing is said behind a conversation that is to be compacted.
+  const isEnd = isObject(request.compaction) || (last?.blocks?.length === 1 && isCompacted(last))
+  if (last?.role === 'assistant' && !isPaused(last) && !isEnd) {
     const message =
       'This model does not support assistant message prefill. The conversation must end with a user message.'
     yield violation('A6', last.path, message)
+  }
+}
+
+/** Whether a message of the assistant begins with a compaction, which stands for all messages before it. */
+function isCompacted({ role, blocks = [] }: ReadMessage): boolean {
+  const { type, content } = blocks[0]?.value ?? {}
+  return role === 'assistant' && type === 'compaction' && typeof content === 'string'
+}
+
+/** A19: a compaction that the provider signed stands alone and first, in place of what it summarizes. */
+function* judgeCompactions({ messages }: Conversation): Iterable<Violation> {
+  const found = messages.flatMap(({ index, blocks = [] }) =>
+    blocks.flatMap(({ value, path }, position) =>
+      value.type === 'compaction' && typeof value.content === 'string'
+        ? [{ value, path, isFirst: index === 0 && position === 0 }]
+        : [],
+    ),
+  )
+  for (const { value, path, isFirst } of found) {
+    if (value.content === '') {
+      const text = `${dotted(path)}.compaction.content: String should have at least 1 character`
+      yield violation('A19', path, text)
+    } else if (typeof value.signature === 'string' && found.length > 1) {
+      const text =
+        '`messages` holds more than one `compaction` block with content. Send only the block the conversation returned last.'
+      yield violation('A19', path, text)
+    } else if (typeof value.signature === 'string' && !isFirst) {
+      const text =
+        '`compaction` block must be sent first, in place of the messages it summarizes; remove those messages'
+      yield violation('A19', path, text)
+    }
   }
 }
 

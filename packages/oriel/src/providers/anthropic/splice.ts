@@ -12,6 +12,7 @@ import {
   writeEvent,
 } from '../splice.ts'
 import { endOfStream } from '../stream.ts'
+import { compactionEvents, withIteration } from './compaction.ts'
 import { BlockPlaces } from './stream.ts'
 
 export function anthropicSplicer(options: SpliceOptions): Splicer {
@@ -23,6 +24,7 @@ class AnthropicSplicer implements Splicer {
   readonly #names: readonly string[]
   readonly #isQuiet: boolean
   readonly #added: JsonObject | undefined
+  readonly #begun: readonly JsonObject[]
   #isFirst = true
   /** Blocks that the client has seen begin. */
   #blocks = 0
@@ -38,10 +40,12 @@ class AnthropicSplicer implements Splicer {
   /** What waits for the end of its round, and how many blocks there were before it. */
   #quiet: { readonly blocks: number; readonly texts: string[] } | undefined
 
-  constructor({ names, isQuiet, added }: SpliceOptions) {
+  constructor({ names, isQuiet, added, begun = [] }: SpliceOptions) {
     this.#names = names
     this.#isQuiet = isQuiet
     this.#added = added
+    this.#begun = begun
+    this.#blocks = begun.length
   }
 
   get verdict(): RoundKind {
@@ -58,7 +62,7 @@ class AnthropicSplicer implements Splicer {
       case 'message_start': {
         const message = isObject(event.message) ? event.message : {}
         this.#roundUsage = isObject(message.usage) ? message.usage : {}
-        return this.#isFirst ? [raw] : []
+        return this.#isFirst ? [raw, ...this.#beginning()] : []
       }
       case 'content_block_start':
         return this.#begin(raw, event, this.#index.of(event))
@@ -99,6 +103,12 @@ class AnthropicSplicer implements Splicer {
   failure({ body, type, message }: StreamFailure): string {
     const isOwn = body?.type === 'error' && isObject(body.error)
     return writeEvent(isOwn ? body : { type: 'error', error: { type, message } }, 'error')
+  }
+
+  #beginning(): readonly string[] {
+    return this.#begun
+      .flatMap(compactionEvents)
+      .map((event) => writeEvent(event, String(event.type)))
   }
 
   #begin(raw: string, event: JsonObject, index: number): readonly string[] {
@@ -143,14 +153,15 @@ class AnthropicSplicer implements Splicer {
     const known = Object.entries(usage).filter(([, value]) => value !== null)
     this.#roundUsage = { ...this.#roundUsage, ...Object.fromEntries(known) }
     const isStripped = reason === 'tool_use' && this.#owns > 0 && this.#others === 0
-    if (this.#usage === undefined && !isStripped) {
+    if (this.#usage === undefined && !isStripped && this.#begun.length === 0) {
       return this.#added === undefined
         ? raw
         : writeEvent({ ...event, ...this.#added }, 'message_delta')
     }
     const sum = this.#usage === undefined ? usage : sumUsage(this.#usage, this.#roundUsage)
     const stop = isStripped ? { stop_reason: 'end_turn' } : {}
-    const whole = { ...event, delta: { ...delta, ...stop }, usage: sum, ...this.#added }
+    const counted = this.#begun.length === 0 ? sum : withIteration({ ...this.#roundUsage, ...sum })
+    const whole = { ...event, delta: { ...delta, ...stop }, usage: counted, ...this.#added }
     return writeEvent(whole, 'message_delta')
   }
 

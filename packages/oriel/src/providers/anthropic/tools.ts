@@ -3,6 +3,7 @@
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import { isGiven, type ToolFormat } from '../provider.ts'
 import { sumUsage } from '../splice.ts'
+import { withIteration } from './compaction.ts'
 import { anthropicSplicer } from './splice.ts'
 
 export const tools: ToolFormat = {
@@ -52,7 +53,7 @@ export const tools: ToolFormat = {
       })),
     },
   ],
-  join(answers, { names, isQuiet, added }) {
+  join(answers, { names, isQuiet, added, begun = [] }) {
     const last = answers.at(-1) ?? {}
     const content = answers.flatMap((answer) =>
       blocksOf(answer).filter(
@@ -60,13 +61,14 @@ export const tools: ToolFormat = {
       ),
     )
     const usage = answers.map((one) => one.usage).filter(isObject)
+    const counted = begun.length === 0 ? (sum: JsonObject) => sum : withIteration
     const isStripped = last.stop_reason === 'tool_use' && !content.some(isCall)
     return {
       ...last,
       ...(answers[0]?.id === undefined ? {} : { id: answers[0].id }),
-      content,
+      content: [...begun, ...content],
       ...(isStripped ? { stop_reason: 'end_turn' } : {}),
-      ...(usage.length === 0 ? {} : { usage: usage.reduce(sumUsage) }),
+      ...(usage.length === 0 ? {} : { usage: counted(usage.reduce(sumUsage)) }),
       ...added,
     }
   },

@@ -197,7 +197,7 @@ const fieldsOf: Readonly<Record<string, readonly string[]>> = {
     Object.entries(required).map(([type, names]) => [type, [...names, ...(optional[type] ?? [])]]),
   ),
   'tool-result': ['callId', 'name', 'content', 'isError'],
-  opaque: ['format', 'value'],
+  opaque: ['format', 'value', 'compaction'],
 }
 
 /** Content that no rule and no format here reads would leave the view without a word. */

@@ -11,6 +11,7 @@ import type { Block, ReasoningBlock, Role, ToolCallBlock } from '../../core/log/
 import type { Draft } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
+import { forPeople, isOwnCompaction, openCompaction } from '../compaction.ts'
 import {
   extraOf,
   fieldOf,
@@ -93,8 +94,18 @@ function decodeOwn(place: JsonAt): readonly Block[] {
     case 'call':
       return [decodeCall(place)]
     default:
-      return [{ type: 'opaque', format: responsesFormat, value: place.value }]
+      return [decodeOther(place.value)]
   }
+}
+
+/** A compaction that a gateway made is for people: the log has its own. */
+function decodeOther(value: JsonObject): Block {
+  const opaque = { type: 'opaque', format: responsesFormat, value } as const
+  const { type, encrypted_content: sealed } = value
+  if (type !== 'compaction' || typeof sealed !== 'string' || sealed === '') return opaque
+  if (!isOwnCompaction(sealed)) return { ...opaque, compaction: {} }
+  const summary = openCompaction(sealed)
+  return { ...opaque, audience: forPeople, compaction: summary === undefined ? {} : { summary } }
 }
 
 function decodeSaid(place: JsonAt): readonly Block[] {

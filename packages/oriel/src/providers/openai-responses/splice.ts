@@ -12,6 +12,7 @@ import {
   writeEvent,
 } from '../splice.ts'
 import { endOfStream } from '../stream.ts'
+import { compactionEvents } from './compaction.ts'
 import { OutputPlaces } from './stream.ts'
 
 export function responsesSplicer(options: SpliceOptions): Splicer {
@@ -34,6 +35,8 @@ class ResponsesSplicer implements Splicer {
   readonly #options: SpliceOptions
   readonly #names: readonly string[]
   #isFirst = true
+  /** Whether the items that the gateway made were passed on. */
+  #isBegun: boolean
   #head: JsonObject = {}
   /** The number of the next event. */
   #sequence: number | undefined
@@ -54,6 +57,9 @@ class ResponsesSplicer implements Splicer {
   constructor(options: SpliceOptions) {
     this.#options = options
     this.#names = options.names
+    this.#output = options.begun ?? []
+    this.#items = this.#output.length
+    this.#isBegun = this.#items === 0
   }
 
   get verdict(): RoundKind {
@@ -66,15 +72,27 @@ class ResponsesSplicer implements Splicer {
 
   take({ raw, value: event }: StreamEvent): readonly string[] {
     if (event === undefined || event === endOfStream) return [raw]
+    const begun = this.#beginning(event)
     const shown = this.#rewrite(event)
-    if (shown === undefined) return []
+    if (shown === undefined) return begun
     // A failure is final, whatever was called before it.
     if (this.#owns > 0 && endings.has(event.type) && event.type !== 'response.failed') {
       this.#held.push(shown)
-      return []
+      return begun
     }
     const numbered = this.#number(shown)
-    return [numbered === event ? raw : written(numbered)]
+    return [...begun, numbered === event ? raw : written(numbered)]
+  }
+
+  /** Items that the gateway made stand before the first of the upstream's. */
+  #beginning(event: JsonObject): readonly string[] {
+    if (this.#isBegun || beginnings.has(event.type)) return []
+    this.#isBegun = true
+    const { sequence_number: from } = event
+    const numbered = from === undefined ? {} : { sequence_number: from }
+    return this.#output
+      .flatMap(compactionEvents)
+      .map((one) => written(this.#number({ ...one, ...numbered })))
   }
 
   finish(): readonly string[] {
@@ -163,7 +181,7 @@ class ResponsesSplicer implements Splicer {
     this.#owns = Math.max(this.#owns, output.length - whole.length)
     this.#others = Math.max(this.#others, whole.filter(isCall).length)
     const clean = withoutTool(response, this.#options)
-    if (this.#isFirst && this.#owns === 0) {
+    if (this.#isFirst && this.#owns === 0 && this.#output.length === 0) {
       return clean === response ? event : { ...event, response: clean }
     }
     const usage = this.#roundUsage

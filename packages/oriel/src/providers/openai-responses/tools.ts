@@ -62,7 +62,10 @@ export const tools: ToolFormat = {
       {
         ...last,
         ...(answers[0]?.created_at === undefined ? {} : { created_at: answers[0].created_at }),
-        output: answers.flatMap(outputOf).filter((item) => !isOwnCall(item, options.names)),
+        output: [
+          ...(options.begun ?? []),
+          ...answers.flatMap(outputOf).filter((item) => !isOwnCall(item, options.names)),
+        ],
         ...(usage.length === 0 ? {} : { usage: usage.reduce(sumUsage) }),
       },
       options,

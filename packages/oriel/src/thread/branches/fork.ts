@@ -186,6 +186,8 @@ function inherited(
       return isKnown && !isSkipped ? [stamp.entry({ ...body(entry), edit } as UndoEntry)] : []
     }
     if (entry.type !== 'edit') return []
+    // A compaction by the provider that came later: its block is not here.
+    if ((entry.compactedBy?.[0] ?? 0) > kept) return []
     const target = within(entry.target, kept)
     // A checkpoint that covers more than was kept would speak of what is not there; undone, only what it forbids remains.
     const isPartial = entry.text !== undefined && !equalJson(target, entry.target)

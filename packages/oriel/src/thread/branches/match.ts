@@ -43,6 +43,16 @@ export function keyOf({ role, blocks }: Matchable): string {
   return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22)
 }
 
+/** The key of the newest compaction in a message: the same for the same block, cache marks aside; undefined where there is none. */
+export function compactionKeyOf({ role, blocks }: Matchable): string | undefined {
+  if (role !== 'assistant') return undefined
+  const found = blocks.findLast(
+    (block) => block.type === 'opaque' && block.compaction !== undefined,
+  )
+  if (found?.type !== 'opaque') return undefined
+  return hash('sha256', gist(found.value), 'base64url').slice(0, 22)
+}
+
 /** What the key leaves out and `compare` looks at: arguments and results. Equal details need no comparison. */
 export function detailsOf({ blocks }: Matchable): string {
   const parts = blocks.flatMap((block) => {

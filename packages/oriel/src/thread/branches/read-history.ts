@@ -8,6 +8,7 @@ import { assertOptions } from '../../core/log/options.ts'
 import { detectFormat } from '../../providers/detect.ts'
 import type { Decoded, FormatName } from '../../providers/format.ts'
 import { formatNamed } from '../../providers/registry.ts'
+import { compactionKeyOf } from './match.ts'
 import { type IncomingMessage, sentOf, splitLeading } from './sync.ts'
 
 export interface HistoryKey {
@@ -76,6 +77,27 @@ export function asRead(
     throw new OrielError('invalid-input', message, { path: 'history' })
   }
   return 'parts' in history ? history : readHistory(history, format === undefined ? {} : { format })
+}
+
+/** The key of the newest compaction in a history, by which its thread is found although the client sends nothing of what came before. */
+export function compactionIn({ parts }: ReadHistory): string | undefined {
+  return compactionOf(parts.sent)
+}
+
+/** The same for messages of an answer. */
+export function compactionAmong(
+  messages: readonly unknown[],
+  format: FormatName,
+): string | undefined {
+  const drafts = formatNamed(format).decode(messages, 'messages')
+  return compactionOf(sentOf(drafts.map(({ draft }) => draft)))
+}
+
+function compactionOf(sent: readonly IncomingMessage[]): string | undefined {
+  return sent.reduce<string | undefined>(
+    (found, { message }) => compactionKeyOf(message) ?? found,
+    undefined,
+  )
 }
 
 /** Keys that go on from another. */

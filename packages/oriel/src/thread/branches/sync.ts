@@ -5,7 +5,15 @@ import type { Draft, MessageEntry } from '../../core/log/entry.ts'
 import { assert, OrielError } from '../../core/log/errors.ts'
 import type { State } from '../../core/state/state.ts'
 import { type BrokenOff, signaturesBehind } from './interrupted.ts'
-import { compare, detailsOf, keyOf, type Matchable, type Revision, saysAll } from './match.ts'
+import {
+  compactionKeyOf,
+  compare,
+  detailsOf,
+  keyOf,
+  type Matchable,
+  type Revision,
+  saysAll,
+} from './match.ts'
 
 /** What became of a resent history. */
 export interface SyncCounts {
@@ -80,6 +88,8 @@ export interface KeyData {
   readonly isOpen: boolean
   /** Whether the log ends with messages of which a client resends nothing. */
   readonly isUnended: boolean
+  /** Compactions, by their keys: how many messages stand before the one that has it. */
+  readonly compactions: readonly (readonly [key: string, at: number])[]
 }
 
 const noKeys: KeyData = {
@@ -89,6 +99,7 @@ const noKeys: KeyData = {
   details: [],
   isOpen: false,
   isUnended: false,
+  compactions: [],
 }
 
 /** The keys of a log's messages, kept up to date as it grows. Excluded messages stay: the client still sends them. */
@@ -101,6 +112,8 @@ export class KeyIndex {
   #isOpen: boolean
   /** What last agreed with each message, and for how many it stands: the same objects need not be compared again. */
   readonly #met: (Agreed & { readonly sent: IncomingMessage; readonly as: MetEntries })[] = []
+  /** How many messages stand before the one that has a compaction, by its key. */
+  readonly #compactions: Map<string, number>
   /** Whether the newest messages are such as no client resends: what they lead to is not there yet. */
   #isUnended: boolean
   #version: number
@@ -121,6 +134,7 @@ export class KeyIndex {
     this.#details = [...data.details]
     this.#isOpen = data.isOpen
     this.#isUnended = data.isUnended
+    this.#compactions = new Map(data.compactions)
     this.#version = version
   }
 
@@ -133,6 +147,7 @@ export class KeyIndex {
       details: named.map(({ details }) => details),
       isOpen: this.#isOpen,
       isUnended: this.#isUnended,
+      compactions: [...this.#compactions],
     }
   }
 
@@ -166,6 +181,9 @@ export class KeyIndex {
     // Leading system messages are part of the frame, in the log as in a resent history.
     if (this.#keys.length === 0 && role === 'system') return
     const { resentAs = this.#taken.get(seq) } = entry
+    const seenAs = entry.resentAs === 'nothing' ? undefined : entry.resentAs?.compaction
+    const compaction = seenAs ?? compactionKeyOf(entry)
+    if (compaction !== undefined) this.#compactions.set(compaction, this.#keys.length)
     this.#isUnended = resentAs === 'nothing'
     if (resentAs === 'nothing') return
     this.#keys.push(resentAs?.key)
@@ -201,11 +219,25 @@ export class KeyIndex {
     return meeting
   }
 
+  /** A client may leave out what its newest compaction stands for, or send another form of it. */
   #meet(history: readonly IncomingMessage[], state: State): KeyMatch {
+    const whole = this.#meetFrom(history, state, { matched: 0, kept: 0 })
+    if (this.#compactions.size === 0 || whole.isUnsure) return whole
+    const at = history.findLastIndex(({ message }) => compactionKeyOf(message) !== undefined)
+    if (whole.matched > at) return whole
+    const key = compactionKeyOf((history[at] as IncomingMessage).message) ?? ''
+    const kept = this.#compactions.get(key)
+    return kept === undefined ? whole : this.#meetFrom(history, state, { matched: at, kept })
+  }
+
+  #meetFrom(
+    history: readonly IncomingMessage[],
+    state: State,
+    start: Pick<KeyMatch, 'matched' | 'kept'>,
+  ): KeyMatch {
     const revisions: SeqRevision[] = []
-    const met: Met[] = []
-    let matched = 0
-    let kept = 0
+    const met: Met[] = history.slice(0, start.matched).map(() => unmet)
+    let { matched, kept } = start
     for (; matched < history.length; matched++) {
       const sent = history[matched] as IncomingMessage
       const known = this.#met[kept]?.sent === sent ? this.#met[kept] : undefined
@@ -290,6 +322,9 @@ export class KeyIndex {
   }
 }
 
+/** What a compaction stands for is not looked at. */
+const unmet: Met = { seqs: [], isSame: false }
+
 interface MetPlace {
   readonly at: number
   readonly count: number
@@ -318,6 +353,21 @@ function opaqueIn({ blocks }: Matchable): number {
   return blocks.filter(({ type }) => type === 'opaque').length
 }
 
+/** Whether entries are the messages of a client and nothing else, what plugins and the host put beside them aside. */
+export function saysOnly(
+  entries: readonly MessageEntry[],
+  sent: readonly IncomingMessage[],
+): boolean {
+  const said = entries.filter(({ origin }) => origin !== 'plugin' && origin !== 'host')
+  return (
+    said.length === sent.length &&
+    said.every((entry, at) => {
+      const own = sent[at] as IncomingMessage
+      return keyOf(entry) === own.key && detailsOf(entry) === own.details
+    })
+  )
+}
+
 /** A history split into what precedes the conversation (part of the frame) and the conversation itself. */
 export function splitLeading(drafts: readonly Draft[]): {
   readonly leading: readonly Draft[]
@@ -344,7 +394,9 @@ export function hiddenDrafts(
   return drafts.map((draft, index) => {
     const isLast = index === drafts.length - 1
     if (sent === undefined || !isLast) return { ...draft, resentAs: 'nothing' }
-    return { ...draft, resentAs: { key: sent.key, details: detailsOf(sent.message) } }
+    const compaction = compactionKeyOf(sent.message)
+    const own = compaction === undefined ? {} : { compaction }
+    return { ...draft, resentAs: { key: sent.key, details: detailsOf(sent.message), ...own } }
   })
 }
 

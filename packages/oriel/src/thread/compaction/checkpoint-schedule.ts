@@ -8,6 +8,7 @@ import { readableBy } from '../../rules/compaction.ts'
 import type { Window } from '../../schedule/window.ts'
 import type { BackgroundTask } from '../background.ts'
 import { Journal } from '../journal/journal.ts'
+import type { CompactOptions } from '../options.ts'
 import { askingOf, waitsForJobs } from '../summaries/prepare.ts'
 import type { Summaries } from '../summaries/summaries.ts'
 import { measuredFor, measuredOf, recordedFrame } from '../view/usage.ts'
@@ -67,13 +68,15 @@ export class CheckpointSchedule {
 
   /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue of `run`: appends go on meanwhile. */
   async compact(
-    instructions: string | undefined,
+    { instructions, limit }: CompactOptions,
     run: CheckpointHost['run'],
   ): Promise<{ readonly tokensSaved: number }> {
     const host = this.#host
     const start = async (): Promise<boolean> => {
       await host.journal.refresh()
-      const request = { trigger: 'manual', instructions, around: this.#around(undefined) } as const
+      const all = this.#around(undefined)
+      const around = limit === undefined ? all : this.#within(limit, all)
+      const request = { trigger: 'manual', instructions, limit, around } as const
       return this.#compactor.start(host.policy, request)
     }
     const before = savedBy(await this.#finishUnderWay(run))
@@ -167,19 +170,20 @@ export class CheckpointSchedule {
   }
 
   async #makeRoom(compactor: Compactor, journal: Journal, limit: number): Promise<void> {
-    const { planned, frameTokens, window, memory, contextWindow } = this.#around(undefined, journal)
-    // The marks were set for a larger window than the provider's.
+    const around = { ...this.#within(limit, this.#around(undefined, journal)), aligned: undefined }
+    const request = { trigger: 'recovery', limit, around } as const
+    if (compactor.start(this.#host.policy, request)) await compactor.finish()
+  }
+
+  /** The same for a limit that may be below the marks, which were set for a larger window. */
+  #within(limit: number, around: CompactionSurroundings): CompactionSurroundings {
+    const { planned, frameTokens, window, memory, contextWindow, aligned } = around
     const room = Math.max(1, limit - frameTokens)
-    const around = {
-      planned,
-      frameTokens,
-      memory,
-      contextWindow,
+    return {
+      ...{ planned, frameTokens, memory, contextWindow, aligned },
       window: window && { low: Math.min(window.low, room / 2), high: Math.min(window.high, room) },
       measured: { factor: 1 },
     }
-    const request = { trigger: 'recovery', limit, around } as const
-    if (compactor.start(this.#host.policy, request)) await compactor.finish()
   }
 
   #inBackground(): void {

@@ -129,7 +129,7 @@ export class Compactor {
     request: {
       readonly trigger: 'manual' | 'recovery'
       readonly instructions?: string | undefined
-      readonly limit?: number
+      readonly limit?: number | undefined
       readonly around: CompactionSurroundings
     },
   ): boolean {
