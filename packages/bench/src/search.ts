@@ -54,7 +54,11 @@ async function measure(name: string, tasks: Iterable<Task>): Promise<void> {
         tallyOf(rows, method).add(question, found, visible)
         if (method !== 'thread.search') continue
         tallyOf(kinds, question.kind).add(question, found, visible)
-        tallyOf(kinds, number % 2 === 0 ? 'tuned on' : 'not tuned on').add(question, found, visible)
+        tallyOf(kinds, number % 2 === 0 ? 'misses read' : 'misses not read').add(
+          question,
+          found,
+          visible,
+        )
         for (const role of ['user', 'assistant'] as const) {
           const evidence = question.evidence.filter((turn) => task.turns[turn]?.role === role)
           if (evidence.length > 0)

@@ -6,7 +6,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { memoryStore } from '../stores/memory/index.ts'
 import { openThread } from '../thread/thread.ts'
-import { expandTool, orielMiddleware, withOriel } from './ai-sdk.ts'
+import { expandTool, orielMiddleware, searchTool, withOriel } from './ai-sdk.ts'
 
 type Part = Readonly<Record<string, unknown>> & { readonly type: string }
 
@@ -530,6 +530,21 @@ describe.each(versions)('$name', ({ ai, Model }) => {
     expect(id).not.toBe('')
     expect(all).toContain(JSON.stringify(page('one')))
   })
+})
+
+it.each(versions)('[LK1] $name runs the search tool as one of its own', async ({ ai, Model }) => {
+  const own = await openThread({ store: memoryStore() })
+  await own.append({ role: 'user', content: 'The invoice of May is INV-4711.' })
+  const asking = [call('s', { query: 'invoice of May' }, 'search_conversation')]
+  const result = await ai.generateText({
+    model: scripted([asking, [say('INV-4711')]], Model),
+    tools: { search_conversation: searchTool(own) },
+    stopWhen: ai.stepCountIs(3),
+    prompt: 'Which invoice was it?',
+  })
+  const [first] = result.steps
+  expect(JSON.stringify(first?.toolResults)).toContain('The invoice of May is INV-4711.')
+  expect(result.text).toBe('INV-4711')
 })
 
 it('also as middleware, beside others', async () => {

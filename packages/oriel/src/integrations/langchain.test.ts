@@ -17,7 +17,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { memoryStore } from '../stores/memory/index.ts'
 import { openThread } from '../thread/thread.ts'
-import { orielMiddleware } from './langchain.ts'
+import { orielMiddleware, searchTool } from './langchain.ts'
 
 type Answer = AIMessage | Error | ((messages: readonly BaseMessage[]) => AIMessage)
 
@@ -99,6 +99,20 @@ const tooLong = (): Error =>
 function resultsIn(messages: readonly BaseMessage[]): readonly string[] {
   return messages.filter((message) => ToolMessage.isInstance(message)).map(({ text }) => text)
 }
+
+it('[LK1] an agent runs the search tool as one of its own', async () => {
+  const thread = await openThread({ store: memoryStore() })
+  await thread.append({ role: 'user', content: 'The invoice of May is INV-4711.' })
+  const args = { query: 'invoice of May' }
+  const model = new ScriptedModel([
+    new AIMessage({ content: '', tool_calls: [{ id: 's', name: 'search_conversation', args }] }),
+    new AIMessage('INV-4711'),
+  ])
+  const agent = createAgent({ model, tools: [searchTool(thread)] })
+  const { messages } = await agent.invoke({ messages: [new HumanMessage('Which invoice?')] })
+  const [result] = messages.filter((message) => ToolMessage.isInstance(message))
+  expect(result?.content).toContain('The invoice of May is INV-4711.')
+})
 
 describe('orielMiddleware', () => {
   it('[LC7] the model receives the view, the state keeps the originals, the thread has everything', async () => {

@@ -38,8 +38,10 @@ const defaultLimit = 100
 /** Entries of the newest logs that are read where a backend has no index. */
 const maxScanned = 50_000
 
-/** After an append, this long nobody need have asked: then the thread is indexed in the background. */
+/** When nothing was appended for this long, what grew is indexed in the background: appends that follow each other do not wait for it. */
 const idleMs = 1000
+/** Where appends never pause, it is indexed after this long all the same. */
+const longestMs = 10_000
 
 export class Searcher {
   readonly #backend: LogBackend
@@ -49,6 +51,8 @@ export class Searcher {
   /** Threads that are being indexed. */
   readonly #indexing = new Map<string, Promise<boolean>>()
   #timer: NodeJS.Timeout | undefined
+  /** When the first of those grew that wait. */
+  #grownAt = 0
   #working: Promise<void> = Promise.resolve()
 
   constructor(backend: LogBackend, isClosed: () => boolean) {
@@ -62,7 +66,11 @@ export class Searcher {
     const threads = this.#grown.get(tenant) ?? new Set<string>()
     this.#grown.set(tenant, threads)
     threads.add(thread)
-    if (this.#timer !== undefined) return
+    if (this.#timer !== undefined) {
+      if (performance.now() - this.#grownAt < longestMs - idleMs) this.#timer.refresh()
+      return
+    }
+    this.#grownAt = performance.now()
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#working = this.#indexGrown()
