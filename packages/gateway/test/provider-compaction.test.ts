@@ -266,6 +266,16 @@ describe.each([false, true])('compact_threshold, streamed: %s', (isStream) => {
 })
 
 describe('/v1/responses/compact', () => {
+  it('[CX6] needs a model', async () => {
+    target = await openGateway({ answer: counting })
+    const { client } = responses(false)
+    const asked = client.responses.compact({ input: 'Hello' } as never)
+    await expect(asked).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining("'model'"),
+    })
+  })
+
   it.each(['emulate', 'delegate'] as const)(
     '[CX6] gives a window to go on with, %s',
     async (way) => {
