@@ -52,7 +52,7 @@ export default defineConfig({
         replacement: source('./packages/oriel/src/$1/index.ts'),
       },
       {
-        find: /^oriel\/(ai-sdk|anthropic|langchain|mastra|openai|openai-agents)$/,
+        find: /^oriel\/(agents|ai-sdk|anthropic|langchain|mastra|openai|openai-agents)$/,
         replacement: source('./packages/oriel/src/integrations/$1.ts'),
       },
       {

@@ -87,7 +87,7 @@ export const layers: readonly Layer[] = [
   { path: 'packages/gateway', imports: [], packages: /^(?!@oriel\/cli|oriel\/(src|dist)\/)/ },
   { path: 'packages/cli', imports: [], packages: /^(?!oriel\/(src|dist)\/)/ },
   // What users may use, and nothing of the gateway.
-  { path: 'packages/plugins', imports: [], packages: /^(?!oriel\/|@oriel\/)/ },
+  { path: 'packages/plugins', imports: [], packages: /^(?!oriel\/(?!agents$)|@oriel\/)/ },
   // The page is built for browsers. It knows the gateway by the types in contract.ts, and how an answer streams.
   {
     path: 'packages/studio/src',

@@ -2,7 +2,7 @@
 // Options: --port 4141, --host 127.0.0.1, --data ./oriel-data.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { talk } from './sample-thread.ts'
@@ -56,7 +56,7 @@ async function start(): Promise<void> {
     log: (line) => process.stderr.write(`${line}\n`),
   })
   const server = await serveGateway(gateway, { port: Number(values.port), host: values.host })
-  const sample = await sampleOf(server.url)
+  const sample = await sampleOf(server.url, join(values.data, 'sample-thread'))
   process.stdout.write(
     [
       '',
@@ -78,14 +78,24 @@ async function start(): Promise<void> {
   process.once('SIGTERM', () => void stop())
 }
 
-/** The sample thread; created by talking to the demo agent if the store has none. */
-async function sampleOf(url: string): Promise<string> {
-  const found = await fetch(`${url}/api/threads?limit=200&search=billing%20log`)
-  const { threads } = (await found.json()) as { threads: { id: string; title: string }[] }
-  const known = threads.find(({ title }) => title === 'What failed in the billing log?')
-  if (known !== undefined) return known.id
+/** The sample thread; created by talking to the demo agent once. A file beside the store remembers which one it is. */
+async function sampleOf(url: string, file: string): Promise<string> {
+  if (existsSync(file)) {
+    const known = readFileSync(file, 'utf8').trim()
+    const found = await fetch(`${url}/api/threads/${encodeURIComponent(known)}`)
+    if (found.ok) return known
+  }
   process.stdout.write('Making a sample thread ...\n')
-  return talk({ url, session: 'sample' })
+  const made = await talk({ url, session: `sample-${Date.now()}` })
+  writeFileSync(file, `${made}\n`)
+  return made
 }
 
-if (import.meta.main) await start()
+/** What went wrong, in one line: a port that is taken, a setting that is wrong. */
+function explain(error: unknown): void {
+  const { message } = error as Error
+  process.stderr.write(`${message}\n`)
+  process.exitCode = 1
+}
+
+if (import.meta.main) await start().catch(explain)

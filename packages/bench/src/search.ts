@@ -37,7 +37,9 @@ type Search = (query: string) => Promise<readonly number[]> | readonly number[]
 async function measure(name: string, tasks: Iterable<Task>): Promise<void> {
   const rows = new Map<string, Tally>()
   const kinds = new Map<string, Tally>()
+  let number = -1
   for (const task of tasks) {
+    number += 1
     const { search: own, visible } = await ours(task)
     const searches: Record<string, Search> = {
       'the view alone': () => [],
@@ -52,6 +54,7 @@ async function measure(name: string, tasks: Iterable<Task>): Promise<void> {
         tallyOf(rows, method).add(question, found, visible)
         if (method !== 'thread.search') continue
         tallyOf(kinds, question.kind).add(question, found, visible)
+        tallyOf(kinds, number % 2 === 0 ? 'tuned on' : 'not tuned on').add(question, found, visible)
         for (const role of ['user', 'assistant'] as const) {
           const evidence = question.evidence.filter((turn) => task.turns[turn]?.role === role)
           if (evidence.length > 0)

@@ -5,6 +5,7 @@ import { callerView, memoryStore, OrielError, type Store } from 'oriel'
 import { apiRoots, isApiPath, providers, speakerAt } from 'oriel/providers'
 import { agentRoutes } from './api/agent-routes.ts'
 import { gatewayRoutes } from './api/gateway-routes.ts'
+import { memoryRoutes } from './api/memory-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { type Background, type BackgroundTask, codeOf } from './background.ts'
@@ -132,7 +133,10 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     reply,
     shed: shedder(limiter, telemetry),
     fetch: async (request) => toResponse(await reply(request)),
-    forget: (tenant, thread) => parts.calls.forget(tenant, thread),
+    forget: (tenant, thread) => {
+      parts.calls.forget(tenant, thread)
+      parts.api.forget({ tenant, thread })
+    },
     failed: (task, error) => telemetry.background.failed(task, error),
     endStreams: () => parts.events.close(),
     settled: () => threads.settled(),
@@ -186,6 +190,7 @@ const upstreamFailed = {
 }
 
 interface Parts {
+  readonly api: ThreadApi
   readonly routes: readonly Route[]
   readonly limits: Limits
   readonly via: string
@@ -243,18 +248,20 @@ function assemble(options: GatewayOptions): Parts {
   })
   const forget: Gateway['forget'] = (tenant, thread) => calls.forget(tenant, thread)
   const info = (): object => describe(options, upstreams, settings)
-  const around = { store, settings, threads, tenants, limits, changed }
+  const around = { store, settings, threads, tenants, limits, changed, tokens: options.tokens }
   const api = new ThreadApi({ ...around, erased: forget })
   const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
   const own = [
     ...agentRoutes({ agents, limits }),
     ...gatewayRoutes({ store, calls, sessions, settings, agents, events, limits, info }),
     ...threadRoutes(api),
+    ...memoryRoutes({ store, threads, tenants, limits }),
     ...mcp.routes,
     metricsOf({ telemetry, store, threads, limiter, upstreams }),
   ]
   const routes = withPages([...own, ...modelRoutes(calls, telemetry)], options.studio)
   return {
+    api,
     routes,
     limits,
     via,

@@ -4,6 +4,9 @@ export type {
   BlockRow,
   Composition,
   ContextCategory,
+  EditRow,
+  EditsPage,
+  EpochRow,
   OutlineRow,
   Overview,
   Timeline,
@@ -11,6 +14,7 @@ export type {
   ViewBlock,
 } from 'oriel/inspect'
 export type { Agent } from './api/agent-routes.ts'
+export type { Comparison, DifferentBlock, PolicyOutcome } from './api/compare.ts'
 export type { Difference, StepRequest } from './api/request-diff.ts'
 export type { ThreadSummary } from './api/summary.ts'
 export { demoAgents, findStudio, type GatewayConfig, optionsOf, readConfig } from './config.ts'

@@ -152,6 +152,11 @@ export interface Limits {
    */
   readonly openBytes: number
   /**
+   * Size of the LRU cache of logs that the studio looks at, each about three times its content. A longer log is read for every page.
+   * @default 134217728, at most an eighth of the process's heap limit
+   */
+  readonly inspectBytes: number
+  /**
    * Rounds per answer in which the model may expand originals; after that it must go on without.
    * @default 4
    */
@@ -198,6 +203,7 @@ export const defaultLimits: Limits = {
   lateMs: 2000,
   knownBytes: Math.min(256 * 1024 * 1024, heapShare),
   openBytes: Math.min(256 * 1024 * 1024, heapShare),
+  inspectBytes: Math.min(128 * 1024 * 1024, heapShare),
   expandRounds: 4,
   expandMs: 120_000,
   expandPulseMs: 10_000,

@@ -13,10 +13,14 @@ import { mostPlainTokens } from './core/tokens/margin.ts'
 import { mostViewTokens, viewTokens } from './core/tokens/tally.ts'
 import { tailOf } from './core/view/audience.ts'
 import type { Profile, Repair } from './core/view/profile.ts'
+import type { InForce } from './core/view/render.ts'
 import {
+  inForceIn,
   madeSegment,
   messagesIn,
   perSegment,
+  perSegmentOf,
+  repairsIn,
   type Segment,
   segmentsOf,
 } from './core/view/segments.ts'
@@ -47,6 +51,8 @@ export interface Assembled {
   readonly segments: readonly Segment[]
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
+  /** What live edits and audiences change in it. */
+  readonly inForce: () => InForce
   readonly fitted: Pick<Fitted, 'edits' | 'folded' | 'digest'>
   /** Whether the provider accepts it only with reasoning turned off. */
   readonly turnsReasoningOff: boolean
@@ -98,7 +104,8 @@ export function assemble(
       messages ??= messagesIn(shown)
       return messages
     },
-    repairs: [...repaired.flatMap(({ repairs }) => repairs), ...bound.repairs],
+    repairs: [...repairsIn(repaired), ...bound.repairs],
+    inForce: () => inForceIn(repaired),
     fitted,
     turnsReasoningOff: bound.turnsReasoningOff,
     isRecord: bound.isRecord,
@@ -107,13 +114,15 @@ export function assemble(
         ? unbinding(state, messagesIn(segments), profile, bound.isRecord)
         : undefined,
     tokens: () => {
-      tokens ??= around() + viewTokens(state, messagesIn(segments))
+      tokens ??= segments.reduce((sum, one) => sum + segmentTokens(state, one), around())
       return tokens
     },
   }
   const first = fittedFrom(state, { fitted, bound, checkpoint, planned })
   return first === Infinity ? assembled : Object.assign(assembled, { fittedFrom: first })
 }
+
+const segmentTokens = perSegmentOf('tokens', (state, { messages }) => viewTokens(state, messages))
 
 const withoutHintsIn = perSegment((segment) => {
   const { messages, hadHints } = withoutHints(segment.messages)

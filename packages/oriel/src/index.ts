@@ -48,7 +48,12 @@ export type { Directive } from './core/text/directive-list.ts'
 export { type Counter, countBlock, overheadOf } from './core/tokens/counter.ts'
 export type { Change, Frame, TokenCount, ViewMessage } from './core/view/view.ts'
 export { resolveCounter, type TokensOption } from './counters.ts'
-export { callerPolicyLimits, callerView, parseCallerPolicy } from './policy/caller-policy.ts'
+export {
+  callerPolicyLimits,
+  callerView,
+  operatorPaths,
+  parseCallerPolicy,
+} from './policy/caller-policy.ts'
 export { type PolicyField, policyFields } from './policy/fields.ts'
 export { lintPolicy, type PolicyWarning } from './policy/lint.ts'
 export { presets } from './policy/presets.ts'

@@ -6,7 +6,8 @@ import type { Policy } from './policy/schema.ts'
 import { type ProposeContext, propose } from './propose.ts'
 import { limitOf, scaleOf } from './rules/compaction.ts'
 import { type CacheState, type Decision, decide, takingEffectNow } from './schedule/cache-aware.ts'
-import { lookupPrices, type Prices } from './schedule/prices.ts'
+import { type Prices, usualPrices } from './schedule/cache-rules.ts'
+import { contextWindowOf } from './schedule/context-window.ts'
 import { type Window, windowOf } from './schedule/window.ts'
 
 export interface PlanContext extends Omit<ProposeContext, 'window' | 'memory'> {
@@ -22,7 +23,7 @@ export function plan(state: State, policy: Policy, context: PlanContext): Decisi
   const proposed = propose(state, policy, { ...context, window, memory: policy.memory })
   if (proposed.length === 0) return { edits: [], cause: 'none' }
   if (policy.schedule !== 'cache-aware') return { edits: proposed, cause: 'policy' }
-  const { prices = lookupPrices() } = context
+  const { prices = usualPrices } = context
   const cache = context.cache?.() ?? { idleMs: 0 }
   const checkpoint = proposed.find(isCheckpoint)
   // A checkpoint rewrites everything behind it: what was pending comes along for nothing.
@@ -49,7 +50,7 @@ export function windowFor(
   context: Pick<PlanContext, 'frameTokens' | 'prices' | 'contextWindow'>,
 ): PricedWindow | undefined {
   if (policy.schedule !== 'cache-aware' || policy.compaction === undefined) return undefined
-  const { frameTokens, prices = lookupPrices(), contextWindow = prices.contextWindow } = context
+  const { frameTokens, prices = usualPrices, contextWindow = prices.contextWindow } = context
   const limit = limitOf(policy.compaction, contextWindow)
   const { read, write, inputDollars } = prices
   const window = windowOf({
@@ -73,7 +74,7 @@ export interface PricedWindow extends Window {
 export function windowOfModel(policy: Policy, model: string | undefined): number | undefined {
   const { compaction } = policy
   if (model === undefined || compaction === undefined) return undefined
-  return compaction.contextWindow === undefined ? lookupPrices({ model }).contextWindow : undefined
+  return compaction.contextWindow === undefined ? contextWindowOf(model) : undefined
 }
 
 /** Whether an edit puts a summary in the place of what it drops. */

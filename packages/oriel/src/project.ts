@@ -8,6 +8,7 @@ import { copyPlain, type Json } from './core/log/json.ts'
 import { assertOptions, type OptionNames } from './core/log/options.ts'
 import { carriesExpandTool, searchToolIn } from './core/state/expansion.ts'
 import { State } from './core/state/state.ts'
+import { sha256 } from './core/text/sha256.ts'
 import { framePartTokens, frameTokens } from './core/tokens/tally.ts'
 import type { Repair } from './core/view/profile.ts'
 import { lossesAsRepairs } from './core/view/repair.ts'
@@ -20,13 +21,12 @@ import { windowOfModel } from './plan.ts'
 import { type PolicyInput, parsePolicy } from './policy/schema.ts'
 import { type ReadList, readList } from './projected-lists.ts'
 import { assertTogether } from './propose.ts'
+import { codecNamed } from './providers/codecs.ts'
 import { type EncodedSegment, encodeSegments } from './providers/encode-segments.ts'
-import type { Decoded, Format, FormatName, Origin } from './providers/format.ts'
-import { formatNamed } from './providers/registry.ts'
+import type { Decoded, FormatName, MessageCodec, Origin } from './providers/format.ts'
 import { assertNotEmpty, assertSize } from './providers/size.ts'
 import { assertRules, type CustomRule } from './rules/custom.ts'
 import type { Success } from './rules/tool-results.ts'
-import { sha256 } from './sha256.ts'
 
 export interface ProjectOptions<Own extends readonly CustomRule[] = readonly []> {
   /** The messages' format. @default 'openai-chat' */
@@ -96,8 +96,8 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
     success,
   } = options
   assertRules(rules)
-  const source = formatNamed(format)
-  const target = formatNamed(to)
+  const source = codecNamed(format)
+  const target = codecNamed(to)
   const counter = resolveCounter(options.tokens)
   checkBudget(budget)
   const aroundTokens = (): number => frameTokens(counter, frame)
@@ -118,10 +118,11 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
     messages,
     asked: { same: [source, target, counter, options.model, success], alike: [policy, frame] },
     // A rule of the caller's own promises nothing about longer lists.
-    // Where results need no ids, which call they answer depends on the whole list.
-    mayRemember:
+    mayRemember: (drafts) =>
       rules.length === 0 &&
-      [source, target].every(({ profile }) => profile.ignoresIds === undefined),
+      !drafts.some((draft) =>
+        [source, target].some(({ profile }) => profile.mayIgnoreIds?.(draft) === true),
+      ),
     newFeed,
   })
   const request: Request = {
@@ -168,7 +169,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
 }
 
 interface Request {
-  readonly target: Format
+  readonly target: MessageCodec
   readonly decoded: readonly Decoded[]
   readonly aroundTokens: () => number
   readonly fitting: AssembleOptions
@@ -210,7 +211,7 @@ function answerOf({ state }: Feed, planned: readonly Edit[], request: Request): 
 function messagesFor(
   { decoded, inputs }: ReadList,
   { pieces, state }: Answer,
-  { format, target }: { readonly format: Format; readonly target: Format },
+  { format, target }: { readonly format: MessageCodec; readonly target: MessageCodec },
 ): unknown[] {
   if (format === target && target.restore !== undefined) {
     const held = decoded.flatMap((one) => one.held ?? [])

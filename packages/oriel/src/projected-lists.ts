@@ -1,10 +1,10 @@
 // What `project` remembers of the lists that it was given: a list that grew by a few messages is read from there on.
 
-import type { Edit } from './core/log/entry.ts'
+import type { Draft, Edit } from './core/log/entry.ts'
 import { Imprint } from './core/log/imprint.ts'
 import { equalJson } from './core/log/json.ts'
 import type { Feed } from './feed.ts'
-import type { Decoded, Format } from './providers/format.ts'
+import type { Decoded, MessageCodec } from './providers/format.ts'
 import { decodeWithOwnFields } from './providers/own-fields.ts'
 
 /** Lists that begin with the same message and are remembered at once: one for each way of asking. */
@@ -34,11 +34,11 @@ export interface ReadList {
 }
 
 export interface ReadOptions {
-  readonly format: Format
+  readonly format: MessageCodec
   readonly messages: readonly unknown[]
   readonly asked: Asked
-  /** Whether the next call may go on from here. */
-  readonly mayRemember: boolean
+  /** Whether the next call may go on from a list with these messages. */
+  readonly mayRemember: (drafts: readonly Draft[]) => boolean
   /** Makes an empty state for a list that is read from its start. */
   readonly newFeed: () => Feed
 }
@@ -51,6 +51,8 @@ interface Remembered {
   readonly decoded: Decoded[]
   readonly feed: Feed
   inputs: unknown[]
+  /** How many of the imprint's values had been replaced when `inputs` was made. */
+  replaced: number
 }
 
 /**
@@ -65,7 +67,7 @@ const lists = new WeakMap<object, readonly Remembered[]>()
  */
 export function readList(options: ReadOptions): ReadList {
   const { format, messages, asked, mayRemember, newFeed } = options
-  const known = mayRemember ? orUndefined(() => continued(options)) : undefined
+  const known = orUndefined(() => continued(options))
   if (known !== undefined) {
     const { list, added } = known
     try {
@@ -78,11 +80,12 @@ export function readList(options: ReadOptions): ReadList {
   }
   const feed = newFeed()
   const decoded = [...decodeWithOwnFields(format, messages, 'messages')]
-  const planned = feed.add(decoded.map(({ draft }) => draft))
+  const drafts = decoded.map(({ draft }) => draft)
+  const planned = feed.add(drafts)
   const imprint = new Imprint()
   const isPlain = (): boolean => messages.every((message) => imprint.add(message))
   const inputs = orUndefined(() => (isPlain() ? [...messages] : undefined))
-  if (inputs !== undefined && mayRemember) {
+  if (inputs !== undefined && mayRemember(drafts)) {
     remember(messages, { decoded, feed, inputs, imprint }, asked)
   }
   return { decoded, count: decoded.length, feed, planned, inputs }
@@ -102,20 +105,23 @@ function continued({
   format,
   messages,
   asked,
+  mayRemember,
 }: ReadOptions): { readonly list: Remembered; readonly added: readonly Decoded[] } | undefined {
   const list = keysOf(messages)
     .flatMap((key) => lists.get(key) ?? [])
     .find((one) => isAskedAlike(one, asked) && one.imprint.isBeginningOf(messages))
   const added = list && decodeFrom(format, messages, list.decoded)
   if (list === undefined || added === undefined) return undefined
-  if (!list.feed.mayAdd(added.map(({ draft }) => draft))) return undefined
+  const drafts = added.map(({ draft }) => draft)
+  if (!mayRemember(drafts) || !list.feed.mayAdd(drafts)) return undefined
   const more = messages.slice(list.imprint.length)
   if (!more.every((message) => list.imprint.add(message))) {
     forget(messages, list)
     return undefined
   }
-  if (isSameObjects(messages, list)) list.inputs.push(...messages.slice(list.inputs.length))
+  if (list.replaced === list.imprint.replaced) list.inputs.push(...more)
   else list.inputs = [...messages]
+  list.replaced = list.imprint.replaced
   list.decoded.push(...added)
   return { list, added }
 }
@@ -127,7 +133,7 @@ function remember(
 ): void {
   const around = new Imprint()
   if (!alike.every((value) => around.add(value))) return
-  const list: Remembered = { same, alike: around, ...read }
+  const list: Remembered = { same, alike: around, ...read, replaced: read.imprint.replaced }
   for (const key of keysOf(messages)) {
     const others = (lists.get(key) ?? []).filter((other) => !isAskedAlike(other, { same, alike }))
     lists.set(key, [...others.slice(1 - mostPerMessage), list])
@@ -153,16 +159,9 @@ function isAskedAlike(list: Pick<Remembered, 'same' | 'alike'>, { same, alike }:
   return list.same.every((value, index) => value === same[index]) && list.alike.isBeginningOf(alike)
 }
 
-function isSameObjects(messages: readonly unknown[], { inputs }: Remembered): boolean {
-  for (let index = 0; index < inputs.length; index++) {
-    if (inputs[index] !== messages[index]) return false
-  }
-  return true
-}
-
 /** What came behind the messages that are decoded; undefined where it changes how the last of them is read, or cannot be read. */
 function decodeFrom(
-  format: Format,
+  format: MessageCodec,
   messages: readonly unknown[],
   known: readonly Decoded[],
 ): readonly Decoded[] | undefined {

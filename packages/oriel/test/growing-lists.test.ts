@@ -13,7 +13,7 @@ import { scaledRuns } from './scaled-runs.ts'
 
 /** What a host does to its list between two calls. */
 type Change =
-  | { readonly type: 'append'; readonly count: number }
+  | { readonly type: 'append'; readonly count: number; readonly isFrozen: boolean }
   | { readonly type: 'replace' | 'mutate'; readonly at: number }
   | { readonly type: 'truncate'; readonly count: number }
   | { readonly type: 'copy-first' | 'mutate-answer' | 'ask-again' }
@@ -22,7 +22,11 @@ const at = fc.nat({ max: 200 })
 const change: fc.Arbitrary<Change> = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({ type: fc.constant('append'), count: fc.integer({ min: 1, max: 12 }) }),
+    arbitrary: fc.record({
+      type: fc.constant('append'),
+      count: fc.integer({ min: 1, max: 12 }),
+      isFrozen: fc.boolean(),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom('replace', 'mutate'), at }) },
   {
@@ -39,7 +43,7 @@ type Message = Record<string, unknown>
 
 /** Changes some text deep inside a value, in place. */
 function mutate(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
   const holder = value as Record<string, unknown>
   const keys = Object.keys(holder).reverse()
   const inner = keys.find((key) => typeof holder[key] === 'object' && holder[key] !== null)
@@ -48,6 +52,12 @@ function mutate(value: unknown): void {
   )
   if (inner !== undefined) mutate(holder[inner])
   else if (text !== undefined) holder[text] = `${String(holder[text])} and more`
+}
+
+function deepFrozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const inner of Object.values(value)) deepFrozen(inner)
+  return Object.freeze(value)
 }
 
 function answer(
@@ -95,7 +105,8 @@ function play(
   for (const one of changes) {
     const index = 'at' in one && list.length > 0 ? one.at % list.length : 0
     if (one.type === 'append') {
-      list.push(...structuredClone(pool.slice(next, next + one.count)))
+      const added = structuredClone(pool.slice(next, next + one.count))
+      list.push(...(one.isFrozen ? added.map(deepFrozen) : added))
       next += one.count
     }
     if (one.type === 'truncate') list.length = Math.max(0, list.length - one.count)
@@ -187,6 +198,54 @@ describe('a list that grows', () => {
     list.push(result, ...chat(1))
     const fresh = project(structuredClone(list), policy)
     expect(project(list, policy).messages).toEqual(fresh.messages)
+  })
+
+  const agentLoop = (count: number): Message[] =>
+    Array.from({ length: count }, (_, index): readonly Message[] => {
+      const id = `call_${index}`
+      const call = { id, type: 'function', function: { name: 'read', arguments: `{"n":${index}}` } }
+      return [
+        { role: 'user', content: `Question ${index} about part ${index * 7}` },
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', tool_call_id: id, content: `Line ${index}\n`.repeat(20) },
+        { role: 'assistant', content: `Answer ${index} of many, with a few words` },
+      ]
+    }).flat()
+
+  const asked: readonly (readonly [string, PolicyInput | undefined, number | undefined])[] = [
+    ['no policy, a budget', undefined, 4000],
+    ['keepRecent', { toolResults: { strategy: 'keepRecent', max: 5 } }, 1_000_000],
+    ['a window', { history: { policy: 'lastN', length: 10 } }, 4000],
+    // A checkpoint of `compaction` is made anew for each list.
+    ...Object.keys(presets)
+      .filter((name) => name !== 'compaction')
+      .map((name) => [name, name as PolicyInput, 1_000_000] as const),
+  ]
+
+  it.each(asked)('[I16] is counted from where the last call ended: %s', (_, policy, budget) => {
+    let counted = 0
+    const tokens = {
+      name: 'characters',
+      count: (text: string) => {
+        counted += text.length
+        return Math.ceil(text.length / 4)
+      },
+    }
+    const whole = agentLoop(300)
+    const list = whole.slice(0, 1000)
+    const options = { tokens, ...(budget === undefined ? {} : { budget }) }
+    const costOfCall = (): number => {
+      counted = 0
+      project(list, policy, options)
+      return counted
+    }
+    const first = costOfCall()
+    const later = Array.from({ length: 20 }, () => {
+      list.push(...whole.slice(list.length, list.length + 4))
+      return costOfCall()
+    })
+    expect(first).toBeGreaterThan(2000)
+    expect(Math.min(...later)).toBeLessThan(first / 3)
   })
 
   it('[I17] comes back as the same objects where nothing changed', () => {

@@ -4,15 +4,16 @@ import { shownTenant } from './address.ts'
 import type {
   Agent,
   BlockRow,
+  Comparison,
+  EditsPage,
   Expansion,
   Found,
   Info,
-  ListedEdit,
   LogPage,
-  OtherView,
-  Outline,
+  OutlineAnswer,
   Overview,
   Policy,
+  PolicyField,
   Preview,
   Settings,
   StepRequest,
@@ -20,7 +21,7 @@ import type {
   ThreadPage,
   ThreadSummary,
   ThreadView,
-  TimelineStep,
+  TimelineAnswer,
   WholeBlock,
 } from './contract.ts'
 
@@ -111,6 +112,27 @@ async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promi
   return (await response.json()) as T
 }
 
+/** Reads JSON lines: progress, then the result or an error. */
+async function lastLine<T>(response: Response, onProgress: (share: number) => void): Promise<T> {
+  let rest = ''
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const lines = `${rest}${chunk}`.split('\n')
+    rest = lines.pop() ?? ''
+    for (const text of lines) {
+      const line = JSON.parse(text) as Line<T>
+      if ('result' in line) return line.result
+      if ('error' in line) throw new ApiError(409, line.error.code, line.error.message)
+      onProgress(line.progress)
+    }
+  }
+  throw new ApiError(0, 'unreachable', 'The gateway broke off. Is it still running?')
+}
+
+type Line<T> =
+  | { readonly progress: number }
+  | { readonly result: T }
+  | { readonly error: { readonly code: string; readonly message: string } }
+
 /** How often a request is repeated that the gateway was too busy for. */
 const maxAttempts = 20
 
@@ -166,15 +188,19 @@ export const api = {
   search: (q: string, options: { thread?: string; limit?: number }, signal?: AbortSignal) =>
     get<{ readonly results: readonly Found[] }>(`/api/search${query({ q, ...options })}`, signal),
   thread: (id: string, signal?: AbortSignal) => get<ThreadSummary>(thread(id), signal),
-  outline: (id: string, step: number | 'next' | undefined, signal?: AbortSignal) =>
-    get<Outline>(thread(id, '/outline', { step }), signal),
+  outline: (
+    id: string,
+    asked: { readonly step: number | 'next' | undefined; readonly have: string | undefined },
+    signal?: AbortSignal,
+  ) => get<OutlineAnswer>(thread(id, '/outline', asked), signal),
   run: (id: string, step: number | 'next', run: number, signal?: AbortSignal) =>
     get<{ readonly rows: readonly BlockRow[] }>(thread(id, '/outline', { step, run }), signal),
-  texts: (id: string, from: number, limit: number, signal?: AbortSignal) =>
-    get<{ readonly texts: Readonly<Record<string, Preview>> }>(
-      thread(id, '/texts', { from, limit }),
-      signal,
-    ),
+  texts: (
+    id: string,
+    asked: { readonly from: number; readonly limit: number; readonly of: string | undefined },
+    signal?: AbortSignal,
+  ) =>
+    get<{ readonly texts: Readonly<Record<string, Preview>> }>(thread(id, '/texts', asked), signal),
   block: (
     id: string,
     place: { readonly seq: number; readonly index: number; readonly step: number | 'next' },
@@ -185,22 +211,33 @@ export const api = {
     get<LogPage>(thread(id, '/log', { from, limit }), signal),
   view: (id: string, step: number | undefined, signal?: AbortSignal) =>
     get<ThreadView>(thread(id, '/view', { format: 'openai-chat', step }), signal),
-  whatIf: (id: string, policy: Policy | string, signal?: AbortSignal) =>
-    patiently(signal, () =>
-      post<OtherView>(
-        thread(id, '/what-if'),
-        { policy, format: 'openai-chat', from: 'start' },
+  compare: (
+    id: string,
+    policies: readonly (Policy | string)[],
+    { signal, onProgress }: { signal: AbortSignal; onProgress: (share: number) => void },
+  ) =>
+    patiently(signal, async () => {
+      const response = await send(thread(id, '/compare'), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ policies }),
         signal,
-      ),
-    ),
+      })
+      return lastLine<Comparison>(response, onProgress)
+    }),
+  policyFields: (signal?: AbortSignal) =>
+    get<{ readonly fields: readonly PolicyField[] }>('/api/policy-fields', signal),
   requests: (id: string, signal?: AbortSignal) =>
     get<{ readonly requests: readonly StepSummary[] }>(thread(id, '/requests'), signal),
   request: (id: string, step: number, signal?: AbortSignal) =>
     get<StepRequest>(thread(id, `/requests/${step}`), signal),
-  timeline: (id: string, signal?: AbortSignal) =>
-    get<{ readonly steps: readonly TimelineStep[] }>(thread(id, '/timeline'), signal),
-  edits: (id: string, signal?: AbortSignal) =>
-    get<{ readonly edits: readonly ListedEdit[] }>(thread(id, '/edits'), signal),
+  timeline: (id: string, since: number | undefined, signal?: AbortSignal) =>
+    get<TimelineAnswer>(thread(id, '/timeline', { since }), signal),
+  edits: (
+    id: string,
+    asked: { readonly limit: number; readonly before: number | undefined },
+    signal?: AbortSignal,
+  ) => get<EditsPage>(thread(id, '/edits', asked), signal),
   expand: (id: string, block: string, options: object = {}) =>
     post<Expansion>(thread(id, '/expand'), { id: block, ...options }),
   undo: (id: string, edit: string) => post(thread(id, '/undo'), { id: edit }),

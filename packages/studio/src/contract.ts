@@ -3,9 +3,15 @@
 import type {
   Agent,
   BlockRow,
+  Comparison,
   Composition,
   ContextCategory,
+  DifferentBlock,
+  EditRow,
+  EditsPage,
+  EpochRow,
   OutlineRow,
+  PolicyOutcome,
   StepRequest,
   ThreadSummary as Summary,
   Overview as Sums,
@@ -29,14 +35,20 @@ export type {
   Agent,
   Block,
   BlockRow,
+  Comparison,
   Composition,
   ContextCategory,
+  DifferentBlock,
+  EditRow,
+  EditsPage,
   Entry,
+  EpochRow,
   Form,
   Json,
   JsonObject,
   OutlineRow,
   Policy,
+  PolicyOutcome,
   StepRequest,
   TimelineStep,
   Usage,
@@ -97,17 +109,17 @@ export interface ThreadView {
   readonly blocks: readonly ViewBlock[]
 }
 
-/** A view under another policy; `replay` is the total that all steps would have sent. */
-export interface OtherView extends ThreadView {
-  readonly replay?: {
-    readonly steps: number
-    readonly input: number
-    readonly repeated: number
-    /** Absent where the price of the model is not known. */
-    readonly dollars?: number
-    readonly breaks: number
-    readonly folds: number
-  }
+/** A field of a policy, as a form shows it. */
+export interface PolicyField {
+  readonly path: string
+  readonly part: string
+  /** The path inside the part; absent for a part that is a value itself. */
+  readonly field?: string
+  readonly kind: 'integer' | 'share' | 'boolean' | 'choice' | 'text'
+  readonly choices?: readonly string[]
+  readonly default?: string | number | boolean
+  readonly defaultText: string
+  readonly minimum?: number
 }
 
 export interface Overview extends Sums {
@@ -118,10 +130,14 @@ export interface Overview extends Sums {
 /** The log beside one request. */
 export interface Outline {
   readonly version: number
+  /** Names these rows; a later answer may be the difference to them. */
+  readonly name: string
   /** Absent for the next request. */
   readonly step?: number
   readonly at?: number
   readonly tokens: { readonly log: number; readonly view: number }
+  /** Messages of a request that was sent. */
+  readonly messages?: number
   readonly context?: Composition
   readonly exact?: boolean
   readonly previousStep?: number
@@ -129,8 +145,20 @@ export interface Outline {
   readonly rows: readonly OutlineRow[]
 }
 
+/** An outline, or the rows of it that those under another name do not have. */
+export interface OutlineAnswer extends Outline {
+  readonly base?: { readonly name: string; readonly start: number; readonly end: number }
+}
+
+export interface TimelineAnswer {
+  readonly version: number
+  readonly steps: readonly TimelineStep[]
+}
+
 export interface Preview {
   readonly text: string
+  /** What the request shows in its place, where that is shorter. */
+  readonly shown?: string
   readonly length: number
   /** A data URL. */
   readonly picture?: string
@@ -160,8 +188,6 @@ export interface StepSummary {
   readonly format: string
   readonly model?: string
 }
-
-export type ListedEdit = Extract<Entry, { type: 'edit' }> & { readonly live: boolean }
 
 export type Expansion =
   | { readonly ok: true; readonly text: string }

@@ -3,6 +3,7 @@
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { createGateway, readAgents, serveGateway } from '@oriel/gateway'
 import type { Page } from 'playwright-core'
 import { talk } from '../../../scripts/sample-thread.ts'
@@ -11,6 +12,9 @@ import { launchChromium } from './chromium.ts'
 const root = join(import.meta.dirname, '../../..')
 const images = join(root, 'docs/images')
 const gatewayFolder = join(root, 'packages/gateway')
+
+/** `--looks <folder>`: every page at 1280 and 390 pixels, light and dark, to look at. */
+const { values } = parseArgs({ options: { looks: { type: 'string' } } })
 
 const gateway = createGateway({
   agents: readAgents(join(gatewayFolder, 'agents')),
@@ -51,9 +55,35 @@ try {
   await shoot('policy')
   await show(`/chat?agent=demo&debug=true&thread=${sample}`, '.message-tool .form')
   await shoot('chat')
+  if (values.looks !== undefined) await takeLooks(values.looks, sample)
 } finally {
   await browser.close()
   await server.close()
+}
+
+async function takeLooks(folder: string, sample: string): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  const pages = [
+    ['start', '/threads', '[data-thread]'],
+    ['inspector', `/threads/${sample}`, '[data-folded]'],
+    ['timeline', `/threads/${sample}?tab=timeline`, '.chart canvas'],
+    ['edits', `/threads/${sample}?tab=edits`, '[data-edit]'],
+    ['policy', `/threads/${sample}?tab=what-if`, '.compare'],
+    ['chat', `/chat?agent=demo&debug=true&thread=${sample}`, '.message-tool .form'],
+    ['settings', '/settings', 'h1'],
+  ] as const
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [1280, 390]) {
+      const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme })
+      for (const [name, path, ready] of pages) {
+        await page.goto(`${server.url}${path}`)
+        await page.locator(ready).first().waitFor()
+        await page.locator('.spinner, progress').waitFor({ state: 'detached' })
+        await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`) })
+      }
+      await page.close()
+    }
+  }
 }
 
 /** First paint and layout shift of the page that is open. */

@@ -70,7 +70,7 @@ export interface StudioOptions extends GatewayOptions {
 
 export async function openStudio(built: Built, options: StudioOptions = {}): Promise<Studio> {
   const { delayMs = 0, ...rest } = options
-  const store = memoryStore()
+  const { store = memoryStore() } = options
   const sent: JsonObject[] = []
   const demo = createDemoUpstream({ eventDelayMs: delayMs })
   const gateway = createGateway({

@@ -262,6 +262,8 @@ describe('what if', () => {
     const { entries } = await studio.ask<Listed>(`/api/threads/${sample}`)
     await page.getByRole('combobox', { name: 'Start from a preset' }).selectOption('history-window')
     await page.getByRole('row', { name: /^Input cost of all \d+ steps/ }).waitFor()
+    await page.locator('[data-part=history] input[type=checkbox]:checked').waitFor()
+    await page.getByRole('button', { name: 'JSON' }).click()
     expect(await page.getByRole('textbox').inputValue()).toContain('"history"')
     await page.getByText(/would look different/).waitFor()
     await page.getByRole('textbox').fill('{"history": {"policy": "lastN", "length": 1}}')

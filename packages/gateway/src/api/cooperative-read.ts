@@ -24,3 +24,14 @@ export async function* readCooperatively(
     yield entry
   }
 }
+
+/** A pause for long computations: yields to the event loop when a slice is over, and throws when the caller has disconnected. */
+export function cooperativePause(signal: AbortSignal): () => Promise<void> {
+  let since = performance.now()
+  return async () => {
+    if (performance.now() - since < sliceMs) return
+    await setImmediate()
+    signal.throwIfAborted()
+    since = performance.now()
+  }
+}

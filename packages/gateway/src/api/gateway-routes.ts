@@ -1,6 +1,6 @@
 // Routes about the gateway itself: health, configuration, settings, events, preview.
 
-import { callerView, presets, wireFormats } from 'oriel'
+import { callerView, operatorPaths, policyFields, presets, wireFormats } from 'oriel'
 import type { Caller } from '../http/auth.ts'
 import { refuse } from '../http/errors.ts'
 import { readBytes } from '../http/request.ts'
@@ -23,14 +23,7 @@ export interface GatewayRoutesOptions extends PreviewOptions {
 export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
   const { agents, events, info } = options
   return [
-    {
-      method: 'GET',
-      path: '/healthz',
-      access: 'open',
-      summary: 'Health check.',
-      answer: '{ ok: true }',
-      handle: () => json({ ok: true }),
-    },
+    healthRoute,
     {
       method: 'GET',
       path: '/api/info',
@@ -50,6 +43,7 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
         })
       },
     },
+    policyFieldsRoute,
     {
       method: 'GET',
       path: '/api/settings',
@@ -107,6 +101,35 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
       handle: (context) => answerPreview(options, context),
     },
   ]
+}
+
+const healthRoute: Route = {
+  method: 'GET',
+  path: '/healthz',
+  access: 'open',
+  summary: 'Health check.',
+  answer: '{ ok: true }',
+  handle: () => json({ ok: true }),
+}
+
+/** The table of the rules, as a form needs it. */
+const callerFields = policyFields
+  .filter(({ path }) => !operatorPaths.has(path))
+  .map(({ path, part, field, kind, choices, default: usual, defaultText, accepts }) => ({
+    ...{ path, part, kind, defaultText },
+    ...(field === undefined ? {} : { field }),
+    ...(choices === undefined ? {} : { choices }),
+    ...(usual === undefined ? {} : { default: usual }),
+    ...(kind === 'integer' ? { minimum: accepts(0) ? 0 : 1 } : {}),
+  }))
+
+const policyFieldsRoute: Route = {
+  method: 'GET',
+  path: '/api/policy-fields',
+  access: 'key',
+  summary: 'Every field of a policy that a caller may set, with its kind, choices and default.',
+  answer: '{ fields: { path, part, field?, kind, choices?, default?, defaultText, minimum? }[] }',
+  handle: () => json({ fields: callerFields }),
 }
 
 async function answerPreview(

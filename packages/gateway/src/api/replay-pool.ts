@@ -12,6 +12,8 @@ export interface ReplayOptions {
   readonly tenant: string
   /** Aborts the replay with the caller's request. */
   readonly signal: AbortSignal
+  /** Told the share of the work that is done. @default nobody is */
+  readonly onProgress?: (share: number) => void
 }
 
 /** Concurrent replays. Each takes a core. */
@@ -37,7 +39,7 @@ export class ReplayPool {
   async run(
     job: ReplayJob,
     entries: AsyncIterable<Entry>,
-    { tenant, signal }: ReplayOptions,
+    { tenant, signal, onProgress = () => undefined }: ReplayOptions,
   ): Promise<Uint8Array<ArrayBuffer>> {
     const own = this.#tenants.get(tenant) ?? 0
     if (own >= maxOfTenant) throw busy(429, 'busy')
@@ -50,7 +52,7 @@ export class ReplayPool {
     try {
       await this.#turn(ending)
       try {
-        return await this.#replay(job, entries, ending)
+        return await this.#replay(job, entries, { ending, onProgress })
       } finally {
         this.#next()
       }
@@ -93,7 +95,10 @@ export class ReplayPool {
   async #replay(
     job: ReplayJob,
     entries: AsyncIterable<Entry>,
-    ending: AbortSignal,
+    {
+      ending,
+      onProgress,
+    }: { readonly ending: AbortSignal; readonly onProgress: (share: number) => void },
   ): Promise<Uint8Array<ArrayBuffer>> {
     const maxOldGenerationSizeMb = Math.ceil(this.#limits.replayBytes / 2 ** 20)
     const worker = new Worker(workerFile(), {
@@ -109,6 +114,7 @@ export class ReplayPool {
     let onMore: (() => void) | undefined
     worker.on('message', (reply: ReplayReply) => {
       if (reply === 'more') onMore?.()
+      else if ('progress' in reply) onProgress(reply.progress)
       else if ('bytes' in reply) ended.resolve(reply.bytes)
       else ended.reject(errorOf(reply))
     })
@@ -168,11 +174,7 @@ function left(): Error {
   return new Error('The replay was aborted.')
 }
 
-function errorOf({
-  code,
-  message,
-  path,
-}: Exclude<ReplayReply, 'more' | { bytes: unknown }>): Error {
+function errorOf({ code, message, path }: Extract<ReplayReply, { message: string }>): Error {
   if (code === undefined) return new Error(message)
   return new OrielError(code as ErrorCode, message, path === undefined ? {} : { path })
 }

@@ -20,6 +20,12 @@ export interface ThreadSummary extends ThreadNumbers {
 
 const maxKept = 5000
 
+/** The summary of a thread with these numbers. */
+export function summaryIn(info: ThreadInfo, numbers: ThreadNumbers): ThreadSummary {
+  const { thread, createdAt, updatedAt, bytes, version } = info
+  return { id: thread, createdAt, updatedAt, bytes, entries: version, ...numbers }
+}
+
 export class Summaries {
   readonly #store: Store
   readonly #kept = new LRUCache<string, ThreadNumbersFold>({ max: maxKept })
@@ -30,9 +36,7 @@ export class Summaries {
 
   async of(key: ThreadKey, info: ThreadInfo): Promise<ThreadSummary> {
     const { fold, damage } = await this.foldOf(key, info)
-    const { thread, createdAt, updatedAt, bytes, version } = info
-    const numbers = fold.numbers()
-    const summary = { id: thread, createdAt, updatedAt, bytes, entries: version, ...numbers }
+    const summary = summaryIn(info, fold.numbers())
     return damage === undefined ? summary : { ...summary, damage }
   }
 

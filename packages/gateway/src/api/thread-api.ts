@@ -19,27 +19,28 @@ import {
   type ThreadInfo,
   type ThreadKey,
   type ThreadSearchResult,
+  type TokensOption,
   type WireFormat,
 } from 'oriel'
 import {
-  compositionAt,
+  type Composition,
   compositionIn,
   compositionOf,
   contentsIn,
   listEdits,
-  nextOptions,
+  type NextOptions,
   type OutlineRow,
   OverviewFold,
-  outlineOf,
   plainText,
+  RequestFacts,
+  type ShownPart,
   threadNumbers,
-  timelineOf,
   viewBlocks,
 } from 'oriel/inspect'
 import { formatNamed } from 'oriel/providers'
 import type { z } from 'zod'
 import type { Caller } from '../http/auth.ts'
-import { refuse } from '../http/errors.ts'
+import { refusalOf, refuse } from '../http/errors.ts'
 import { json, jsonBytes, type RouteContext } from '../http/router.ts'
 import type { Limits } from '../options.ts'
 import type { SettingsResolver } from '../settings/resolve.ts'
@@ -47,12 +48,14 @@ import { damageOf } from '../threads/damage.ts'
 import type { OpenThreads, UseOptions } from '../threads/open-threads.ts'
 import type { Tenants } from '../threads/tenants.ts'
 import { readCooperatively } from './cooperative-read.ts'
+import { type Inspection, Inspections } from './inspections.ts'
+import { sameEnds } from './outline-diff.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
 import { ReplayPool } from './replay-pool.ts'
 import { differenceOf } from './request-diff.ts'
-import { Summaries, type ThreadSummary } from './summary.ts'
+import { Summaries, summaryIn, type ThreadSummary } from './summary.ts'
 import { cursorOf, threadsByAge } from './thread-list.ts'
-import type { WhatIfBody } from './thread-routes.ts'
+import type { CompareBody, WhatIfBody } from './thread-routes.ts'
 
 export interface ThreadApiOptions {
   readonly store: Store
@@ -60,6 +63,8 @@ export interface ThreadApiOptions {
   readonly threads: OpenThreads
   readonly tenants: Tenants
   readonly limits: Limits
+  /** The counter of all threads. @default the one that a log names */
+  readonly tokens?: TokensOption | undefined
   /** Told when a thread was erased, so that calls forget it too. */
   readonly erased: (tenant: string, thread: string) => void
   readonly changed: (tenant: string, thread: string) => void
@@ -115,6 +120,8 @@ const maxPage = 200
 const searchMs = 3000
 const maxLogPage = 1000
 const maxTexts = 200
+/** Edits in a page. */
+const maxEdits = 200
 /** Characters of an original in a list. */
 const previewChars = 700
 /** Pictures up to this size are shown in a list, in base64 characters. */
@@ -131,11 +138,14 @@ export class ThreadApi {
   readonly #options: ThreadApiOptions
   readonly #summaries: Summaries
   readonly #replays: ReplayPool
+  readonly #inspections: Inspections
 
   constructor(options: ThreadApiOptions) {
     this.#options = options
     this.#summaries = new Summaries(options.store)
     this.#replays = new ReplayPool(options.limits)
+    const { store, tokens, limits } = options
+    this.#inspections = new Inspections({ store, tokens, maxBytes: limits.inspectBytes })
   }
 
   async list({ caller, url, request }: RouteContext): Promise<Response> {
@@ -246,68 +256,72 @@ export class ThreadApi {
 
   /** The log beside a request: the one of a step, the newest one, or the next. */
   async outline(context: RouteContext): Promise<Response> {
-    const { key, info } = await this.#find(context)
-    // The thread is loaded into memory, so reserve its size.
-    context.room.take(info.bytes)
+    const inspection = await this.#inspect(context)
     const { signal } = context.request
     const asked = context.url.searchParams.get('step')
-    const entries = await this.#read(key, { signal })
-    const newest = entries.findLast((entry) => entry.type === 'request')
-    if (asked === 'next' || (asked === null && newest === undefined)) {
-      const { rows, ...next } = await this.#nextOutline(key, entries)
-      return json({ version: info.version, ...next, ...wireRows(rows, context.url) })
+    const { newestStep, version } = inspection.log
+    if (asked === 'next' || (asked === null && newestStep === undefined)) {
+      const { rows, ...next } = await this.#nextOutline(context, inspection)
+      return json({
+        version,
+        ...next,
+        ...wireRows(inspection, `next.${version}`, rows, context.url),
+      })
     }
-    const step = asked === null ? (newest?.step ?? 0) : readNumber(asked, 'step')
-    const rebuilt = await this.open(key, (thread) => thread.requestAt(step), { isLong: true })
-    const { request, contents, trace, before, change, exact } = rebuilt
-    const parts = contents()
-    const past = entries.filter(({ seq }) => seq < request.seq)
-    const rows = outlineOf(past, { contents: parts, trace, before: before?.contents() })
-    const tokens = rows.reduce(
-      (sum, row) => ({ log: sum.log + row.tokens, view: sum.view + row.shown }),
-      { log: 0, view: 0 },
-    )
-    const window = await this.open(key, async (thread) => thread.policy.compaction?.contextWindow)
+    const step = asked === null ? (newestStep ?? 0) : readNumber(asked, 'step')
+    const found = await inspection.requestAt(step, signal)
+    const { request, rows, body, context: filled, exact, change, previousStep } = found
     return json({
-      version: info.version,
+      version,
       step,
       at: request.at,
-      tokens,
-      context: compositionAt(request, window),
+      tokens: tokensOf(rows),
+      messages: listOf(body[formatNamed(request.format).fields.messages]).length,
+      ...(filled === undefined ? {} : { context: filled }),
       exact,
-      ...(before === undefined ? {} : { previousStep: before.step }),
+      ...(previousStep === undefined ? {} : { previousStep }),
       ...(change === undefined ? {} : { change }),
-      ...wireRows(rows, context.url),
+      ...wireRows(inspection, `${step}.${request.seq}`, rows, context.url),
     })
   }
 
   async #nextOutline(
-    key: ThreadKey,
-    entries: readonly Entry[],
-  ): Promise<object & { readonly rows: readonly OutlineRow[] }> {
+    context: RouteContext,
+    { log }: Inspection,
+  ): Promise<{
+    readonly tokens: { readonly log: number; readonly view: number }
+    readonly context: Composition
+    readonly rows: readonly OutlineRow[]
+  }> {
+    const { key } = await this.#find(context)
     const made = await this.open(key, async (thread) => {
-      const options = await nextOptions(thread)
+      const options = requestOptions(log.entries)
       const view = await thread.view({ ...options, dryRun: true })
       const contextWindow = thread.policy.compaction?.contextWindow
-      const context = compositionIn(view, { ...options, contextWindow })
-      return { context, contents: contentsIn(view), trace: view.trace, tokens: view.tokens }
+      const filled = compositionIn(view, { ...options, contextWindow })
+      return { context: filled, contents: contentsIn(view), trace: view.trace, tokens: view.tokens }
     })
-    const { context, contents, trace, tokens } = made
-    const rows = outlineOf(entries, { contents, trace })
+    const { contents, trace, tokens } = made
     const counted = { log: tokens.before, view: tokens.after }
-    return Object.assign({ tokens: counted, context }, { rows })
+    return { tokens: counted, context: made.context, rows: log.outline({ contents, trace }) }
   }
 
-  /** Originals of the log in a range, each cut: what a list shows of them. */
+  /** Originals of the log in a range, each cut: what a list shows of them; with a step also what its request shows of reduced blocks. */
   async texts(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
+    const shown = await this.#shownTexts(context)
     const from = readCount(context.url, 'from', 1, Number.MAX_SAFE_INTEGER)
     const limit = readCount(context.url, 'limit', 100, maxTexts)
     const { signal } = context.request
     const entries = await this.#read(key, { from, to: from + limit - 1, signal })
     const texts = entries.flatMap((entry) =>
       entry.type === 'message'
-        ? entry.blocks.map((block, index) => [`${entry.seq}/${index}`, previewOf(block)] as const)
+        ? entry.blocks.map((block, index) => {
+            const name = `${entry.seq}/${index}`
+            const text = shown.get(name)
+            const own = previewOf(block)
+            return [name, text === undefined ? own : { ...own, shown: text }] as const
+          })
         : [],
     )
     return json({ texts: Object.fromEntries(texts) })
@@ -315,7 +329,7 @@ export class ThreadApi {
 
   /** One block in full: its original, and what a request shows of it. */
   async block(context: RouteContext): Promise<Response> {
-    const { key, info } = await this.#find(context)
+    const { key } = await this.#find(context)
     const { searchParams } = context.url
     const seq = readNumber(searchParams.get('seq') ?? '', 'seq')
     const index = readNumber(searchParams.get('index') ?? '0', 'index')
@@ -324,15 +338,7 @@ export class ThreadApi {
     const block = entry?.type === 'message' ? entry.blocks[index] : undefined
     if (block === undefined) throw refuse(404, 'not-found', 'There is no such block.')
     const step = searchParams.get('step')
-    context.room.take(info.bytes)
-    const contents = await this.open(
-      key,
-      async (thread) =>
-        step === null || step === 'next'
-          ? contentsIn(await thread.view({ ...(await nextOptions(thread)), dryRun: true }))
-          : (await thread.requestAt(readNumber(step, 'step'))).contents(),
-      { isLong: true },
-    )
+    const contents = await this.#contentsOf(context, step)
     const part = contents.find(
       (one) => one.part === 'block' && one.seq === seq && one.index === index,
     )
@@ -343,15 +349,68 @@ export class ThreadApi {
     })
   }
 
+  /** The parts of the request of a step, or of the next one. */
+  async #contentsOf(context: RouteContext, step: string | null): Promise<readonly ShownPart[]> {
+    const inspection = await this.#inspect(context)
+    if (step !== null && step !== 'next') {
+      const { signal } = context.request
+      return (await inspection.requestAt(readNumber(step, 'step'), signal)).contents
+    }
+    const { key } = await this.#find(context)
+    const options = requestOptions(inspection.log.entries)
+    return this.open(key, async (thread) =>
+      contentsIn(await thread.view({ ...options, dryRun: true })),
+    )
+  }
+
+  /** What the request of a step shows in the place of reduced blocks. */
+  async #shownTexts(context: RouteContext): Promise<ReadonlyMap<string, string>> {
+    const name = context.url.searchParams.get('of')
+    const sent = name === null ? undefined : (await this.#inspect(context)).sent(name)
+    const texts = new Map<string, string>()
+    for (const row of sent?.rows ?? []) {
+      if (row.type === 'block' && row.text !== undefined)
+        texts.set(`${row.seq}/${row.index}`, row.text)
+    }
+    return texts
+  }
+
+  /** The log of a thread, up to date. */
+  async #inspect(context: RouteContext): Promise<Inspection> {
+    const { key, info } = await this.#find(context)
+    // A log that is not in memory is loaded for this request, so reserve its size.
+    if (!this.#inspections.has(key)) context.room.take(info.bytes)
+    return this.#inspections.of(key, info, context.request.signal)
+  }
+
   async summary(context: RouteContext): Promise<Response> {
     const { key, info } = await this.#find(context)
-    const summary = await this.#summaries.of(key, info)
-    const policy = await this.open(key, async (thread) => thread.policy)
+    const { summary, policy } = await this.#summaryOf(context, key, info)
     return json({
       ...summary,
       policy: callerView(policy),
       ...(context.caller.isAdmin ? { tenant: key.tenant } : {}),
     })
+  }
+
+  /** The numbers of one thread, from the read that its page needs anyway; of a log that is damaged or not kept, from the list's. */
+  async #summaryOf(
+    context: RouteContext,
+    key: ThreadKey,
+    info: ThreadInfo,
+  ): Promise<{ readonly summary: ThreadSummary; readonly policy: Policy }> {
+    const listed = async () => ({
+      summary: await this.#summaries.of(key, info),
+      policy: await this.open(key, async (thread) => thread.policy),
+    })
+    if (this.#inspections.isTooLong(info)) return listed()
+    try {
+      const { log } = await this.#inspections.of(key, info, context.request.signal)
+      return { summary: summaryIn(info, log.numbers()), policy: log.policy() }
+    } catch (error) {
+      if (damageOf(error) === undefined) throw error
+      return listed()
+    }
   }
 
   /** What fills the window now, by category. */
@@ -408,6 +467,29 @@ export class ThreadApi {
     const entries = readCooperatively(store.read(key, { to: version }), signal)
     const bytes = await this.#replays.run(job, entries, { tenant: context.caller.tenant, signal })
     return jsonBytes(bytes)
+  }
+
+  /** Several policies on the thread from its first message on: a line of JSON for each progress, the last one with the result. */
+  async compare(context: RouteContext, schema: CompareBody): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    const { store, limits } = this.#options
+    const body = await readJson(context, schema, limits)
+    const policies = body.policies.map((policy, at) => parseCallerPolicy(policy, `policies[${at}]`))
+    context.room.take(info.bytes)
+    const { version } = info
+    const left = new AbortController()
+    const signal = AbortSignal.any([context.request.signal, left.signal])
+    const job = { policies, format: body.format ?? 'openai-chat', version }
+    const entries = readCooperatively(store.read(key, { to: version }), signal)
+    const { tenant } = context.caller
+    return linesOf(
+      (write) =>
+        this.#replays.run(job, entries, {
+          ...{ tenant, signal },
+          onProgress: (progress) => write({ progress }),
+        }),
+      () => left.abort(),
+    )
   }
 
   /** Validates a policy that the caller wants to set on a thread. */
@@ -470,15 +552,18 @@ export class ThreadApi {
   }
 
   async timeline(context: RouteContext): Promise<Response> {
-    const { key } = await this.#find(context)
-    const entries = this.#options.store.read(key)
-    return json(await timelineOf(readCooperatively(entries, context.request.signal)))
+    const { log } = await this.#inspect(context)
+    const since = readCount(context.url, 'since', 0, Number.MAX_SAFE_INTEGER)
+    return json({ version: log.version, ...log.timeline({ since }) })
   }
 
+  /** All edits; with a limit, a page of them without their texts, newest first. */
   async edits(context: RouteContext): Promise<Response> {
-    const { key } = await this.#find(context)
-    const entries = await this.#read(key, { signal: context.request.signal })
-    return json({ edits: listEdits(entries) })
+    const { log } = await this.#inspect(context)
+    if (!context.url.searchParams.has('limit')) return json({ edits: listEdits(log.entries) })
+    const limit = readCount(context.url, 'limit', maxEdits, maxEdits)
+    const before = readCount(context.url, 'before', Infinity, Infinity)
+    return json({ version: log.version, ...log.edits({ before, limit }) })
   }
 
   async directives(context: RouteContext): Promise<Response> {
@@ -529,11 +614,17 @@ export class ThreadApi {
     // Its forks hold what it said, too.
     const { threads } = await eraseThread({ store, tenant: key.tenant, id: key.thread })
     for (const thread of threads) {
-      this.#summaries.forget({ tenant: key.tenant, thread })
+      this.forget({ tenant: key.tenant, thread })
       erased(key.tenant, thread)
       changed(key.tenant, thread)
     }
     return new Response(null, { status: 204 })
+  }
+
+  /** Forgets a thread: it was erased. */
+  forget(key: ThreadKey): void {
+    this.#summaries.forget(key)
+    this.#inspections.forget(key)
   }
 
   #find({ caller, param, url }: RouteContext): Promise<{ key: ThreadKey; info: ThreadInfo }> {
@@ -605,18 +696,87 @@ export class ThreadApi {
   }
 }
 
-/** Rows as they are sent: what is inside a run comes when it is asked for, by the run's first seq. */
+/** A response of JSON lines: what `run` writes, then its result or its error. A reader that leaves ends it. */
+function linesOf(
+  run: (write: (line: object) => void) => Promise<Uint8Array>,
+  leave: () => void,
+): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      const write = (line: object): void => {
+        controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
+      }
+      try {
+        const result = await run(write)
+        controller.enqueue(encoder.encode('{"result":'))
+        controller.enqueue(result)
+        controller.enqueue(encoder.encode('}\n'))
+        controller.close()
+      } catch (error) {
+        try {
+          const { code, message } = refusalOf(error)
+          write({ error: { code, message } })
+          controller.close()
+        } catch {
+          // The reader has left.
+        }
+      }
+    },
+    cancel: leave,
+  })
+  return new Response(body, {
+    headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
+  })
+}
+
+/** Tokens of all rows: of the log, and of the request. */
+function tokensOf(rows: readonly OutlineRow[]): { readonly log: number; readonly view: number } {
+  let [log, view] = [0, 0]
+  for (const { tokens, shown } of rows) {
+    log += tokens
+    view += shown
+  }
+  return { log, view }
+}
+
+/** How the next request comes, if it comes like the newest one. */
+function requestOptions(entries: readonly Entry[]): NextOptions {
+  const facts = new RequestFacts()
+  for (const entry of entries) facts.take(entry)
+  return facts.options
+}
+
+/**
+ * Rows as they are sent: under a name, and only what differs from the rows that the page has under another name (`have`). What is inside a
+ * run comes when it is asked for, by the run's first seq, and texts come for the rows in sight.
+ */
 function wireRows(
+  inspection: Inspection,
+  name: string,
   rows: readonly OutlineRow[],
   { searchParams }: URL,
-): { readonly rows: readonly OutlineRow[] } {
+): object {
   const run = searchParams.get('run')
   if (run !== null) {
     const from = readNumber(run, 'run')
     const found = rows.find((row) => row.type === 'folded' && row.from === from)
     return { rows: found?.type === 'folded' ? found.rows : [] }
   }
-  return { rows: rows.map((row) => (row.type === 'folded' ? { ...row, rows: [] } : row)) }
+  const have = searchParams.get('have')
+  const before = have === null ? undefined : inspection.sent(have)
+  inspection.keep({ name, rows })
+  if (before === undefined) return { name, rows: rows.map(wireRow) }
+  const { start, end } = sameEnds(before.rows, rows)
+  const changed = rows.slice(start, rows.length - end)
+  return { name, base: { name: before.name, start, end }, rows: changed.map(wireRow) }
+}
+
+function wireRow(row: OutlineRow): OutlineRow {
+  if (row.type === 'folded') return { ...row, rows: [] }
+  if (row.type !== 'block' || row.text === undefined) return row
+  const { text: _text, ...rest } = row
+  return rest
 }
 
 interface Preview {

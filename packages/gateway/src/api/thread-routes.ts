@@ -29,6 +29,13 @@ const whatIfBody = z.strictObject({
   from: z.enum(['now', 'start']).optional(),
 })
 
+export type CompareBody = typeof compareBody
+
+const compareBody = z.strictObject({
+  policies: z.array(z.unknown()).min(1).max(4),
+  format: z.enum(wireFormats).optional(),
+})
+
 export function threadRoutes(api: ThreadApi): readonly Route[] {
   return [
     overviewRoute(api),
@@ -85,15 +92,20 @@ function inspectRoutes(api: ThreadApi): readonly Route[] {
       query: {
         step: 'A step, or `next` for the next request. Default: the newest request.',
         run: 'The first seq of a folded run: only the rows inside it.',
+        have: 'The `name` of an answer before: `base` then says how many of its rows stay at the beginning and at the end, and `rows` are those between.',
       },
       answer:
-        '{ version, step?, tokens, context?, exact?, previousStep?, change?, rows: OutlineRow[] }',
+        '{ version, name, base?: { name, start, end }, step?, tokens, messages?, context?, exact?, previousStep?, change?, rows: OutlineRow[] }',
       handle: (context) => api.outline(context),
     }),
     get('/:id/texts', {
       summary: 'Originals in a range of the log, each cut to 700 characters.',
-      query: { from: 'The first seq. Default 1.', ...paging },
-      answer: '{ texts: { "seq/index": { text, length, picture? } } }',
+      query: {
+        from: 'The first seq. Default 1.',
+        of: 'The `name` of an outline: with what it shows of reduced blocks.',
+        ...paging,
+      },
+      answer: '{ texts: { "seq/index": { text, length, shown?, picture? } } }',
       handle: (context) => api.texts(context),
     }),
     get('/:id/block', {
@@ -160,12 +172,14 @@ function readRoutes(api: ThreadApi): readonly Route[] {
     }),
     get('/:id/timeline', {
       summary: 'Tokens, provider usage and epochs, step by step.',
-      answer: 'Timeline',
+      query: { since: 'A version: only the steps that changed after it. Default 0: all.' },
+      answer: 'Timeline & { version }',
       handle: (context) => api.timeline(context),
     }),
     get('/:id/edits', {
-      summary: 'All edits, and whether they are live.',
-      answer: '{ edits }',
+      summary: 'All edits, and whether they are live; with a limit page by page, newest first.',
+      query: { before: 'Only edits before this seq.', ...paging },
+      answer: '{ edits: ListedEdit[] } | EditsPage & { version }',
       handle: (context) => api.edits(context),
     }),
     get('/:id/directives', {
@@ -208,6 +222,17 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
       body: whatIfBody,
       answer: 'ThreadView & { replay?: { steps, input, repeated } }',
       handle: (context) => api.whatIf(context, whatIfBody),
+    },
+    {
+      method: 'POST',
+      path: '/api/threads/:id/compare',
+      access: 'key',
+      summary:
+        'Policies on the thread from its first message on: cost, cache, facts and rules kept. JSON lines: progress, then the result. Nothing is stored.',
+      body: compareBody,
+      answer:
+        '{ progress } lines, then { result: { version, outcomes: PolicyOutcome[], different } } or { error }',
+      handle: (context) => api.compare(context, compareBody),
     },
     post('expand', {
       summary: 'An original, whole or in part.',

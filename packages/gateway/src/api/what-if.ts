@@ -87,11 +87,11 @@ function isFold({ target, text }: Extract<Entry, { type: 'edit' }>): boolean {
 }
 
 /** Interrupted answers are not part of the conversation. */
-function isSaid({ kind }: MessageEntry): boolean {
+export function isSaid({ kind }: MessageEntry): boolean {
   return kind !== 'interrupted'
 }
 
-function draftOf(message: MessageEntry): object {
+export function draftOf(message: MessageEntry): object {
   const { role, blocks, origin, kind, tool, expiry, audience, meta, source, extra, native } =
     message
   const content = blocks.map(({ id: _id, ...block }) => block)

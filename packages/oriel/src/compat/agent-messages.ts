@@ -1,43 +1,54 @@
 // Messages and settings of document 001's system: `AgentChatMessageMetadata`, its rows of actions, and its override for a run.
 
-import { z } from 'zod'
 import type { Draft, Expiry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { cloneJson, isObject, type Json } from '../core/log/json.ts'
+import {
+  anyText,
+  anything,
+  boolean,
+  choice,
+  count,
+  type Infer,
+  integer,
+  object,
+  positive,
+  text,
+} from '../core/schema/schema.ts'
 import type { Policy } from '../policy/schema.ts'
 import { formatNamed } from '../providers/registry.ts'
-import { count, defined, optional, readConfig, readList } from './read-config.ts'
+import { defined, readConfig, readList, setting } from './read-config.ts'
 
-const mode = z.enum(['None', 'Remove', 'Compact'])
-const compactMode = z.enum(['First N Chars', 'AI Summary'])
-const id = z.string().min(1)
-const length = z.number().int().min(1)
+const mode = choice('None', 'Remove', 'Compact')
+const compactMode = choice('First N Chars', 'AI Summary')
+const id = text
+const length = positive
 
-const metadataSchema = z.strictObject({
-  messageType: optional(
-    z.enum(['action-result', 'sub-agent-result', 'user-input', 'retry-context', 'system']),
+const metadataSchema = object({
+  messageType: setting(
+    choice('action-result', 'sub-agent-result', 'user-input', 'retry-context', 'system'),
   ),
-  actionId: optional(id),
-  agentActionId: optional(id),
-  turnAdded: optional(count),
-  expirationTurns: optional(count),
-  expirationMode: optional(mode),
-  compactMode: optional(compactMode),
-  compactLength: optional(length),
-  compactPromptId: optional(id),
-  wasCompacted: optional(z.boolean()),
-  isExpired: optional(z.boolean()),
-  originalContent: z.unknown().optional(),
-  originalLength: optional(count),
+  actionId: setting(id),
+  agentActionId: setting(id),
+  turnAdded: setting(count),
+  expirationTurns: setting(count),
+  expirationMode: setting(mode),
+  compactMode: setting(compactMode),
+  compactLength: setting(length),
+  compactPromptId: setting(id),
+  wasCompacted: setting(boolean),
+  isExpired: setting(boolean),
+  originalContent: anything,
+  originalLength: setting(count),
   // What the source records is negative where the compacted form is longer.
-  tokensSaved: optional(z.number().int()),
-  timestamp: z.unknown().optional(),
-  stepId: optional(z.string()),
-  canExpand: optional(z.boolean()),
+  tokensSaved: setting(integer),
+  timestamp: anything,
+  stepId: setting(anyText),
+  canExpand: setting(boolean),
 })
 
 /** Document 001's metadata of a message, as its interface declares it. */
-export type AgentChatMessageMetadata = z.input<typeof metadataSchema>
+export type AgentChatMessageMetadata = Infer<typeof metadataSchema>
 
 export interface AgentChatMessage {
   readonly role: string
@@ -111,8 +122,8 @@ function decodeOne(message: object, index: number): readonly Draft[] {
 
 interface Row {
   readonly turns?: number | null | undefined
-  readonly mode?: z.infer<typeof mode> | null | undefined
-  readonly compactMode?: z.infer<typeof compactMode> | null | undefined
+  readonly mode?: Infer<typeof mode> | null | undefined
+  readonly compactMode?: Infer<typeof compactMode> | null | undefined
   readonly compactLength?: number | null | undefined
   readonly promptId?: string | null | undefined
 }
@@ -120,7 +131,7 @@ interface Row {
 const modes = { None: 'none', Remove: 'remove', Compact: 'compact' } as const
 const compactModes = { 'First N Chars': 'first-chars', 'AI Summary': 'summary' } as const
 
-function expiryOf(metadata: z.infer<typeof metadataSchema>): Expiry | undefined {
+function expiryOf(metadata: Infer<typeof metadataSchema>): Expiry | undefined {
   const { expirationTurns, expirationMode, compactMode, compactLength, compactPromptId } = metadata
   if (expirationMode == null && expirationTurns == null) return undefined
   return settingOf({
@@ -145,18 +156,18 @@ function settingOf({ turns, mode, compactMode, compactLength, promptId }: Row): 
   }
 }
 
-const actionSchema = z.strictObject({
+const actionSchema = object({
   Action: id,
-  ResultExpirationTurns: optional(count),
-  ResultExpirationMode: optional(mode),
-  CompactMode: optional(compactMode),
-  CompactLength: optional(length),
-  CompactPromptID: optional(id),
-  DefaultCompactPromptID: optional(id),
+  ResultExpirationTurns: setting(count),
+  ResultExpirationMode: setting(mode),
+  CompactMode: setting(compactMode),
+  CompactLength: setting(length),
+  CompactPromptID: setting(id),
+  DefaultCompactPromptID: setting(id),
 })
 
 /** A row of document 001's `AIAgentAction`, with its action's name and that action's default prompt. */
-export type AgentActionRow = z.input<typeof actionSchema>
+export type AgentActionRow = Infer<typeof actionSchema>
 
 /** The rows of an agent's actions as a policy. Throws OrielError 'invalid-option' with the path of what does not fit. */
 export function importAgentActions(rows: readonly AgentActionRow[]): Policy {
@@ -184,18 +195,18 @@ export function importAgentActions(rows: readonly AgentActionRow[]): Policy {
   }
 }
 
-const overrideSchema = z.strictObject({
-  expirationTurns: optional(count),
-  expirationMode: optional(mode),
-  compactMode: optional(compactMode),
-  compactLength: optional(length),
-  compactPromptId: optional(id),
-  disableExpiration: optional(z.boolean()),
-  preserveOriginalContent: optional(z.boolean()),
+const overrideSchema = object({
+  expirationTurns: setting(count),
+  expirationMode: setting(mode),
+  compactMode: setting(compactMode),
+  compactLength: setting(length),
+  compactPromptId: setting(id),
+  disableExpiration: setting(boolean),
+  preserveOriginalContent: setting(boolean),
 })
 
 /** Document 001's `messageExpirationOverride`. */
-export type MessageExpirationOverride = z.input<typeof overrideSchema>
+export type MessageExpirationOverride = Infer<typeof overrideSchema>
 
 /** The override of a run as a policy for its views. Throws OrielError 'invalid-option' with the path of what does not fit. */
 export function importExpirationOverride(override: MessageExpirationOverride): Policy {

@@ -1,16 +1,16 @@
 // Document 002's agent template: the history settings of its chat.
 
-import { z } from 'zod'
 import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { isObject } from '../core/log/json.ts'
 import { assertNoSlip } from '../core/log/options.ts'
+import { boolean, choice, count, object, optional } from '../core/schema/schema.ts'
 import type { Policy } from '../policy/schema.ts'
-import { count, defined, readConfig } from './read-config.ts'
+import { defined, readConfig } from './read-config.ts'
 
-const settingsSchema = z.strictObject({
-  historyPolicy: z.enum(['none', 'lastN', 'all']).optional(),
-  historyLength: count.optional(),
-  preserveSystemMessages: z.boolean().optional(),
+const settingsSchema = object({
+  historyPolicy: optional(choice('none', 'lastN', 'all')),
+  historyLength: optional(count),
+  preserveSystemMessages: optional(boolean),
 })
 
 /**
@@ -26,7 +26,7 @@ export function importAgentTemplate(template: {
     const path = 'template.chatSettings'
     throw new OrielError('invalid-option', `${path} must be an object.`, { path })
   }
-  const known = Object.keys(settingsSchema.shape)
+  const known = Object.keys(settingsSchema.fields)
   const of = 'An agent template'
   const top = { known: ['chatSettings'], elsewhere: known }
   assertNoSlip(template, top, { of, at: 'template' })

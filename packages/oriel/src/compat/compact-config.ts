@@ -1,34 +1,34 @@
 // Document 003's configuration with its own field names: when to compact, how tool output is bounded, and who sees a message.
 
-import { z } from 'zod'
 import type { Audience } from '../core/log/block.ts'
+import { anyText, boolean, choice, count, type Infer, object } from '../core/schema/schema.ts'
 import type { Policy } from '../policy/schema.ts'
-import { count, defined, optional, readConfig } from './read-config.ts'
+import { defined, readConfig, setting } from './read-config.ts'
 
-const configSchema = z.strictObject({
-  MaxMessages: optional(count),
-  MaxTokens: optional(count),
-  KeepRecent: optional(count),
-  KeepRecentTokens: optional(count),
-  ReserveTokens: optional(count),
-  ToolCallCutoff: optional(count),
-  ToolSummaryStrategy: optional(z.enum(['llm', 'heuristic', 'off'])),
-  AutoCompact: optional(z.boolean()),
+const configSchema = object({
+  MaxMessages: setting(count),
+  MaxTokens: setting(count),
+  KeepRecent: setting(count),
+  KeepRecentTokens: setting(count),
+  ReserveTokens: setting(count),
+  ToolCallCutoff: setting(count),
+  ToolSummaryStrategy: setting(choice('llm', 'heuristic', 'off')),
+  AutoCompact: setting(boolean),
 })
 
 /** Document 003's `compact.Config`. */
-export type CompactConfig = z.input<typeof configSchema>
+export type CompactConfig = Infer<typeof configSchema>
 
-const limitsSchema = z.strictObject({
-  MaxLines: optional(count),
-  MaxBytes: optional(count),
-  MaxChars: optional(count),
-  LargeOutputThreshold: optional(count),
-  TruncateMode: optional(z.enum(['head', 'head_tail'])),
+const limitsSchema = object({
+  MaxLines: setting(count),
+  MaxBytes: setting(count),
+  MaxChars: setting(count),
+  LargeOutputThreshold: setting(count),
+  TruncateMode: setting(choice('head', 'head_tail')),
 })
 
 /** Document 003's `ToolOutputLimits`. */
-export type ToolOutputLimits = z.input<typeof limitsSchema>
+export type ToolOutputLimits = Infer<typeof limitsSchema>
 
 /**
  * The configuration as a policy; what it leaves out has the document's default, which is also ours. With limits, tool output is bounded
@@ -57,14 +57,14 @@ export function importCompactConfig(config: CompactConfig, limits: ToolOutputLim
   }
 }
 
-const visibilitySchema = z.strictObject({
-  AgentVisible: optional(z.boolean()),
-  UserVisible: optional(z.boolean()),
-  Kind: optional(z.string()),
+const visibilitySchema = object({
+  AgentVisible: setting(boolean),
+  UserVisible: setting(boolean),
+  Kind: setting(anyText),
 })
 
 /** Document 003's `MessageMetadata`. */
-export type MessageVisibility = z.input<typeof visibilitySchema>
+export type MessageVisibility = Infer<typeof visibilitySchema>
 
 /** Who sees a message, as fields for `thread.append`. Flags that are not set mean true. */
 export function importVisibility(metadata: MessageVisibility): {

@@ -1,26 +1,26 @@
 // Document 004's HistoryRetentionConfig: how many messages are sent, and which tool results stay whole.
 
-import { z } from 'zod'
+import { boolean, choice, count, type Infer, object, only } from '../core/schema/schema.ts'
 import type { Policy } from '../policy/schema.ts'
-import { count, defined, optional, readConfig } from './read-config.ts'
+import { defined, readConfig, setting } from './read-config.ts'
 
-const configSchema = z.strictObject({
-  MaxMessagesToSend: optional(count),
-  KeepRecentMessagesIntact: optional(count),
-  AlwaysIncludeSystemMessage: optional(z.boolean()),
-  UseCheckpointSummary: optional(
-    z.literal(true, 'a thread always shows its checkpoint; undo the edit to take it back'),
+const configSchema = object({
+  MaxMessagesToSend: setting(count),
+  KeepRecentMessagesIntact: setting(count),
+  AlwaysIncludeSystemMessage: setting(boolean),
+  UseCheckpointSummary: setting(
+    only(true, 'a thread always shows its checkpoint; undo the edit to take it back'),
   ),
-  ToolResults: optional(
-    z.strictObject({
-      MaxToolResults: optional(count),
-      Strategy: optional(z.enum(['KeepAll', 'KeepRecent', 'KeepSuccessful', 'KeepOne', 'DropAll'])),
+  ToolResults: setting(
+    object({
+      MaxToolResults: setting(count),
+      Strategy: setting(choice('KeepAll', 'KeepRecent', 'KeepSuccessful', 'KeepOne', 'DropAll')),
     }),
   ),
 })
 
 /** Document 004's `HistoryRetentionConfig`. */
-export type HistoryRetentionConfig = z.input<typeof configSchema>
+export type HistoryRetentionConfig = Infer<typeof configSchema>
 
 const strategies = {
   KeepAll: 'keepAll',

@@ -1,54 +1,43 @@
 // Reads a configuration of another system: every field is checked, an unknown one is refused.
 
-import { z } from 'zod'
 import { OrielError } from '../core/log/errors.ts'
-import { describe } from '../policy/schema.ts'
+import {
+  check,
+  explainIssue,
+  type Infer,
+  nullable,
+  type ObjectSchema,
+  optional,
+  type Schema,
+} from '../core/schema/schema.ts'
+import { describe, joinPath } from '../policy/schema.ts'
 
 /** The value, checked. Throws OrielError 'invalid-option' with the path of what is wrong. */
-export function readConfig<S extends z.ZodObject>(
+export function readConfig<S extends ObjectSchema>(
   schema: S,
   value: unknown,
   path: string,
-): z.infer<S> {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const [issue] = result.error.issues
-  const [unknown] = issue?.code === 'unrecognized_keys' ? issue.keys : []
-  const steps = [...(issue?.path ?? []), ...(unknown === undefined ? [] : [unknown])]
-  const at = steps.reduce<string>(
-    (joined, step) =>
-      typeof step === 'number' ? `${joined}[${step}]` : `${joined}.${String(step)}`,
-    path,
-  )
-  if (unknown !== undefined) {
-    const known = Object.keys(innerShape(schema, issue?.path ?? [])).join(', ')
-    throw invalid(at, `${at} is not known; allowed: ${known}.`)
+): Infer<S> {
+  const result = check(schema, value)
+  if (result.ok) return result.value
+  const [issue] = result.issues
+  if (issue.code === 'unknown-keys') {
+    const at = joinPath(path, [...issue.path, issue.keys[0] as string])
+    throw invalid(at, `${at} is not known; ${explainIssue(issue)}.`)
   }
-  const got = (issue?.path ?? []).reduce<unknown>(
-    (inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step],
-    value,
-  )
-  throw invalid(at, `${at} is ${describe(got)}: ${issue?.message ?? 'invalid'}.`)
+  const at = joinPath(path, issue.path)
+  throw invalid(at, `${at} is ${describe(issue.got)}: ${explainIssue(issue)}.`)
 }
 
 function invalid(path: string, message: string): OrielError {
   return new OrielError('invalid-option', message, { path })
 }
 
-/** The fields of the object at the path. */
-function innerShape(schema: z.ZodType, path: readonly PropertyKey[]): z.core.$ZodLooseShape {
-  let inner: unknown = schema
-  for (const step of path) {
-    if (inner instanceof z.ZodOptional) inner = inner.unwrap()
-    if (inner instanceof z.ZodObject) inner = inner.shape[String(step)]
-  }
-  if (inner instanceof z.ZodOptional) inner = inner.unwrap()
-  return inner instanceof z.ZodObject ? inner.shape : {}
-}
-
 /** A setting of a source that may be left out, where null means the same. */
-export function optional<S extends z.ZodType>(schema: S): z.ZodOptional<z.ZodNullable<S>> {
-  return schema.nullable().optional()
+export function setting<S extends Schema>(
+  schema: S,
+): S & { readonly isNullable: true } & { readonly isOptional: true } {
+  return optional(nullable(schema))
 }
 
 /** A list that another system gave. Throws OrielError with the code where it is none. */
@@ -60,8 +49,6 @@ export function readList<T>(
   if (Array.isArray(list)) return list
   throw new OrielError(code, `${path} must be a list, got ${describe(list)}.`, { path })
 }
-
-export const count = z.number().int().min(0)
 
 /** The fields that have a value. */
 export function defined<T extends object>(fields: T): { [K in keyof T]: NonNullable<T[K]> } {

@@ -14,8 +14,23 @@ export {
   nextOptions,
   RequestFacts,
 } from './composition.ts'
+export { contextReport, type ReportColors } from './context-report.ts'
 export { dollarsOf, dollarsOfBreak, dollarsSaved } from './cost.ts'
-export { type ListedEdit, listEdits } from './edits.ts'
+export {
+  type EditRow,
+  type EditsPage,
+  type EditsPageOptions,
+  type EpochRow,
+  type ListedEdit,
+  listEdits,
+} from './edits.ts'
+export {
+  type InspectedRequest,
+  type InspectedView,
+  LogInspector,
+  type LogInspectorOptions,
+  type ReadPace,
+} from './log-inspector.ts'
 export {
   addDays,
   type Breaks,
@@ -29,5 +44,10 @@ export {
 export { type BlockRow, type OutlineOptions, type OutlineRow, outlineOf } from './outline.ts'
 export { type Overview, OverviewFold } from './overview.ts'
 export type { CallCost } from './savings.ts'
-export { type Timeline, type TimelineStep, timelineOf } from './timeline.ts'
+export {
+  type Timeline,
+  type TimelineOptions,
+  type TimelineStep,
+  timelineOf,
+} from './timeline.ts'
 export { plainText, type ViewBlock, type ViewBlocksOptions, viewBlocks } from './view-blocks.ts'

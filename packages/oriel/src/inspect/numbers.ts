@@ -74,6 +74,8 @@ export interface ThreadNumbers {
   /** Calls with which the model looked originals up again. */
   readonly expansions: number
   readonly model?: string
+  /** The agent of the newest request, where the host named it (`view({ agentName })`). */
+  readonly agent?: string
   readonly forkedFrom?: { readonly thread: string; readonly at: number }
 }
 
@@ -133,6 +135,7 @@ export class ThreadNumbersFold {
   #newest: Pick<RequestEntry, 'details' | 'format' | 'model'> | undefined
   #window: number | undefined
   #model: string | undefined
+  #agent: string | undefined
   #forkedFrom: ThreadNumbers['forkedFrom']
 
   /** The seq of the newest entry. */
@@ -145,11 +148,12 @@ export class ThreadNumbersFold {
     return this.#days
   }
 
-  take(entry: Entry): FoldedEntry {
+  /** `tokens` are those of a message's blocks, where somebody has counted them. */
+  take(entry: Entry, tokens?: readonly number[]): FoldedEntry {
     this.#version = entry.seq
     switch (entry.type) {
       case 'message':
-        this.#takeMessage(entry)
+        this.#takeMessage(entry, tokens)
         return nothing
       case 'edit':
         this.#edits += 1
@@ -190,11 +194,12 @@ export class ThreadNumbersFold {
       recoveries: this.#recoveries,
       expansions: this.#expansions,
       ...(this.#model === undefined ? {} : { model: this.#model }),
+      ...(this.#agent === undefined ? {} : { agent: this.#agent }),
       ...(this.#forkedFrom === undefined ? {} : { forkedFrom: this.#forkedFrom }),
     }
   }
 
-  #takeMessage(entry: MessageEntry): void {
+  #takeMessage(entry: MessageEntry, counted: readonly number[] | undefined): void {
     // Not a message: the record that an answer broke off.
     if (entry.kind === 'interrupted') return
     const { role, origin, blocks, turn } = entry
@@ -202,10 +207,11 @@ export class ThreadNumbersFold {
     this.#turns = Math.max(this.#turns, turn)
     if (role === 'assistant') this.#steps += 1
     if (isLasting(entry)) this.#messageTokens += overheadOf(role)
-    for (const block of blocks) {
+    for (const [at, block] of blocks.entries()) {
       if (block.type === 'tool-call' && isLookup(block.name)) this.#expansions += 1
-      const shown = lastingBlock(entry, block)
-      if (shown !== undefined) this.#messageTokens += countBlock(this.#counter, shown)
+      const shown = counted === undefined ? lastingBlock(entry, block) : undefined
+      const tokens = shown === undefined ? (counted?.[at] ?? 0) : countBlock(this.#counter, shown)
+      this.#messageTokens += tokens
     }
     if (this.#title === '' && origin === 'user') this.#title = titleOf(entry)
   }
@@ -213,6 +219,7 @@ export class ThreadNumbersFold {
   #takeRequest(entry: RequestEntry): FoldedEntry {
     const { model, details = {}, frameHash, view } = entry
     if (model !== undefined) this.#model = model
+    if (details.agent !== undefined) this.#agent = details.agent
     this.#requests += 1
     this.#newest = entry
     if (details.isRecovery === true) this.#recoveries += 1
@@ -296,7 +303,7 @@ export class ThreadNumbersFold {
     const frame = settings.frame.find(entry)
     if (frame !== undefined) this.#frames.set(entry.name, frame.value)
     const policy = settings.policy.find(entry)
-    if (policy !== undefined) this.#window = windowIn(policy)
+    if (policy !== undefined) this.#window = windowOfPolicy(policy)
     const leading: readonly Draft[] | undefined = settings.leading.find(entry)
     if (leading !== undefined) this.#settings.set(entry.name, leading)
     const system = settings.pluginSystem.find(entry)
@@ -340,7 +347,7 @@ function isLookup(name: string): boolean {
 }
 
 /** The window that a logged policy names. */
-function windowIn({ compaction }: JsonObject): number | undefined {
+export function windowOfPolicy({ compaction }: JsonObject): number | undefined {
   const window = isObject(compaction) ? compaction.contextWindow : undefined
   return typeof window === 'number' ? window : undefined
 }

@@ -2,18 +2,18 @@
 // the request leaves out for one reason are one row. The tokens of all rows add up to those of log and view.
 
 import type { Block } from '../core/log/block.ts'
-import type { Entry, Form, MessageEntry } from '../core/log/entry.ts'
+import type { EditEntry, Entry, Form, MessageEntry } from '../core/log/entry.ts'
 import { isObject, type Json } from '../core/log/json.ts'
 import { headerOf } from '../core/log/settings.ts'
-import { isInRanges } from '../core/state/edits.ts'
-import { State } from '../core/state/state.ts'
-import { type Counter, countBlock, overheadOf } from '../core/tokens/counter.ts'
-import { isLasting, lastingBlock } from '../core/view/audience.ts'
+import { UnvisitedSeqs } from '../core/state/edits.ts'
+import { type Item, State } from '../core/state/state.ts'
+import { type Counter, overheadOf } from '../core/tokens/counter.ts'
+import { isLasting } from '../core/view/audience.ts'
 import type { Change } from '../core/view/view.ts'
 import { resolveCounter } from '../counters.ts'
 import type { ShownPart } from '../thread/view/contents.ts'
 import type { ContextCategory } from './composition.ts'
-import { liveEdit, plainText } from './view-blocks.ts'
+import { plainText } from './view-blocks.ts'
 
 interface RowTokens {
   /** In full. */
@@ -93,6 +93,8 @@ export interface OutlineOptions {
   readonly trace: readonly Change[]
   /** The parts of the request before. @default nothing is marked as new or changed */
   readonly before?: readonly ShownPart[] | undefined
+  /** The fold of these entries, where somebody has it. @default they are folded */
+  readonly state?: State | undefined
 }
 
 /** Characters of what is shown in the place of a block. */
@@ -103,9 +105,8 @@ const maxWritten = 40_000
 /** The rows of a log up to a request. */
 export function outlineOf(
   entries: readonly Entry[],
-  { contents, trace, before }: OutlineOptions,
+  { contents, trace, before, state = stateOf(entries) }: OutlineOptions,
 ): readonly OutlineRow[] {
-  const state = stateOf(entries)
   const shown = new Map<string, Extract<ShownPart, { part: 'block' }>>()
   for (const part of contents) if (part.part === 'block') shown.set(keyOf(part), part)
   const reader = new RowReader(state, { shown, trace, before })
@@ -118,44 +119,47 @@ export function outlineOf(
   place(0)
   for (const entry of entries) {
     if (entry.type !== 'message' || entry.kind === 'interrupted') continue
-    for (const row of reader.blocks(entry)) add(rows, row)
+    for (let index = 0; index < entry.blocks.length; index++) add(rows, reader, { entry, index })
     place(entry.seq)
   }
   for (const parts of written.values()) for (const part of parts) rows.push(reader.summary(part))
   return rows
 }
 
-/** Puts a row behind the others; one that is left out for the same reason as the row before joins it. */
-function add(rows: OutlineRow[], row: BlockRow): void {
+/** A block of the log. */
+interface Place {
+  readonly entry: MessageEntry
+  readonly index: number
+}
+
+/** Puts a block behind the others; one that is left out for the same reason as the block before joins it. */
+function add(rows: OutlineRow[], reader: RowReader, place: Place): void {
+  const out = reader.leftOut(place)
+  if (out === undefined) {
+    rows.push(reader.block(place))
+    return
+  }
   const last = rows.at(-1)
-  const isOut = row.form === 'dropped' && row.isExcluded !== true
-  if (!isOut || last === undefined) {
-    rows.push(row)
+  const run = last?.type === 'folded' ? (last as Run) : runOf(last, reader)
+  if (run === undefined || run.rule !== out.rule || run.reason !== out.reason) {
+    rows.push(reader.block(place))
     return
   }
-  const isSame =
-    (last.type === 'folded' || (last.type === 'block' && last.form === 'dropped')) &&
-    last.rule === row.rule &&
-    last.reason === row.reason &&
-    !(last.type === 'block' && last.isExcluded === true)
-  if (!isSame) {
-    rows.push(row)
-    return
-  }
-  rows[rows.length - 1] = last.type === 'folded' ? last : runOf(last as BlockRow)
-  join(rows.at(-1) as Run, row)
+  rows[rows.length - 1] = run
+  join(run, reader, place)
 }
 
-type Run = { -readonly [Key in keyof FoldedRow]: FoldedRow[Key] } & {
-  tools: string[]
-  rows: BlockRow[]
-}
 type FoldedRow = Extract<OutlineRow, { type: 'folded' }>
+type Run = { -readonly [Key in keyof FoldedRow]: FoldedRow[Key] } & { tools: string[] }
 
-/** A run of one block. */
-function runOf(row: BlockRow): Run {
+/** The blocks of each run. */
+const placesOf = new WeakMap<OutlineRow, Place[]>()
+
+/** A run of one block that is left out; undefined for any other row. */
+function runOf(row: OutlineRow | undefined, reader: RowReader): Run | undefined {
+  if (row?.type !== 'block' || row.form !== 'dropped' || row.isExcluded === true) return undefined
   const { rule, reason, edit, since, seq, turn, tokens, tool } = row
-  return {
+  const run = {
     type: 'folded',
     ...{ from: seq, to: seq, turn, lastTurn: turn, tokens, shown: 0 },
     messages: 1,
@@ -166,21 +170,40 @@ function runOf(row: BlockRow): Run {
     ...(reason === undefined ? {} : { reason }),
     ...(edit === undefined ? {} : { edit }),
     ...(since === undefined ? {} : { since }),
-    rows: [row],
-  }
+  } as Run
+  const places = [reader.placeOf(row)]
+  placesOf.set(run, places)
+  // Most runs are never opened: their rows are made when they are.
+  let made: readonly BlockRow[] | undefined
+  Object.defineProperty(run, 'rows', {
+    get: () => {
+      made ??= places.map((place) => reader.block(place))
+      return made
+    },
+  })
+  return run
 }
 
 /** Adds a block to a run. */
-function join(run: Run, row: BlockRow): void {
-  if (run.rows.at(-1)?.seq !== row.seq) run.messages += 1
-  run.rows.push(row)
-  run.to = row.seq
-  run.lastTurn = row.turn
-  run.tokens += row.tokens
+function join(run: Run, reader: RowReader, place: Place): void {
+  const places = placesOf.get(run) ?? []
+  const { entry, index } = place
+  if (places.at(-1)?.entry !== entry) run.messages += 1
+  places.push(place)
+  run.to = entry.seq
+  run.lastTurn = entry.turn
+  run.tokens += reader.tokensOf(place)
   run.blocks += 1
-  if (row.isError === true) run.errors += 1
-  if (row.tool !== undefined && !run.tools.includes(row.tool)) run.tools.push(row.tool)
-  if (run.since === undefined && row.since !== undefined) run.since = row.since
+  const block = entry.blocks[index] as Block
+  if (isFailed(block)) run.errors += 1
+  const tool = reader.toolOf(block)
+  if (tool !== undefined && !run.tools.includes(tool)) run.tools.push(tool)
+  const since = run.since ?? reader.sinceOf(place)
+  if (since !== undefined) run.since = since
+}
+
+function isFailed(block: Block): boolean {
+  return block.type === 'tool-result' && block.isError === true
 }
 
 interface Reading {
@@ -195,11 +218,14 @@ class RowReader {
   readonly #changes: ReadonlyMap<string, Change>
   readonly #before: ReadonlyMap<string, Extract<ShownPart, { part: 'block' }>> | undefined
   readonly #summaries: ReadonlySet<string>
+  /** The newest live edit that drops a message. */
+  readonly #drops: ReadonlyMap<number, EditEntry>
   /** Names of tools by call. */
   readonly #tools = new Map<string, string>()
 
   constructor(state: State, { shown, trace, before }: Reading) {
     this.#state = state
+    this.#drops = newestDrops(state)
     this.#shown = shown
     this.#changes = new Map(trace.map((change) => [change.id, change]))
     this.#before =
@@ -212,22 +238,30 @@ class RowReader {
     )
   }
 
-  *blocks(entry: MessageEntry): Generator<BlockRow> {
-    const overhead = isLasting(entry) ? overheadOf(entry.role) : 0
-    for (const [index, block] of entry.blocks.entries()) {
-      yield this.#row(entry, block, { index, overhead: index === 0 ? overhead : 0 })
-    }
+  /** The rule and the reason by which the request leaves a block out; undefined for one that it shows, or that a person excluded. */
+  leftOut({ entry, index }: Place): Partial<Pick<Change, 'rule' | 'reason'>> | undefined {
+    const change = this.#changes.get(String(entry.blocks[index]?.id ?? entry.id))
+    const isShown =
+      change === undefined ? this.#shown.has(`${entry.seq}/${index}`) : change.form !== 'dropped'
+    if (isShown || this.#state.excluded.has(entry.seq)) return undefined
+    return change ?? {}
+  }
+
+  placeOf({ seq, index }: BlockRow): Place {
+    return { entry: (this.#state.item(seq) as Item).entry, index }
+  }
+
+  /** In full; the first block of a message carries its overhead. */
+  tokensOf({ entry, index }: Place): number {
+    const overhead = index === 0 && isLasting(entry) ? overheadOf(entry.role) : 0
+    return overhead + (this.#state.item(entry.seq)?.tokens[index] ?? 0)
   }
 
   summary(part: Extract<ShownPart, { part: 'written' }>): OutlineRow {
     const { text, tokens } = part
     const edit = this.#state.checkpoint
     const isOurs = edit?.text !== undefined && text.includes(edit.text.slice(0, 200))
-    const covered = isOurs
-      ? this.#state.dropEdits
-          .filter((one) => one.text !== undefined)
-          .flatMap(({ target }) => ('ranges' in target ? target.ranges : []))
-      : []
+    const covered = isOurs ? this.#state.dropEdits.filter((one) => one.text !== undefined) : []
     const since: { since?: Since } =
       this.#before === undefined || this.#summaries.has(text) ? {} : { since: 'changed' }
     return {
@@ -241,11 +275,8 @@ class RowReader {
     }
   }
 
-  #row(
-    entry: MessageEntry,
-    block: Block,
-    { index, overhead }: { readonly index: number; readonly overhead: number },
-  ): BlockRow {
+  block({ entry, index }: Place): BlockRow {
+    const block = entry.blocks[index] as Block
     const { id: message, seq, turn, step, role, kind } = entry
     const id = String(block.id ?? message)
     const key = `${seq}/${index}`
@@ -253,12 +284,12 @@ class RowReader {
     const change = this.#changes.get(id)
     const form = change?.form ?? (part === undefined ? 'dropped' : 'full')
     const isReduced = form !== 'full' && form !== 'dropped'
-    const edit = form === 'full' ? undefined : liveEdit(this.#state, seq, index)
-    const lasting = lastingBlock(entry, block)
-    const tool = this.#toolOf(block)
+    const edit =
+      form === 'full' ? undefined : (this.#state.blockEdit(seq, index) ?? this.#drops.get(seq))
+    const tool = this.toolOf(block)
     const isPinned = this.#state.isPinned(seq)
     const isExcluded = this.#state.excluded.has(seq)
-    const since = this.#sinceOf(key, part)
+    const since = this.sinceOf({ entry, index })
     return {
       type: 'block',
       ...{ id, message, seq, index, turn, step, role },
@@ -266,9 +297,9 @@ class RowReader {
       block: block.type,
       category: categoryOfRow(role, block),
       ...(tool === undefined ? {} : { tool }),
-      ...(block.type === 'tool-result' && block.isError === true ? { isError: true } : {}),
+      ...(isFailed(block) ? { isError: true } : {}),
       form,
-      tokens: overhead + (lasting === undefined ? 0 : countBlock(this.#state.counter, lasting)),
+      tokens: this.tokensOf({ entry, index }),
       shown: part?.tokens ?? 0,
       ...(change === undefined ? {} : { rule: change.rule, reason: change.reason }),
       ...(change === undefined && isExcluded ? { rule: 'exclude', reason: 'excluded' } : {}),
@@ -283,18 +314,19 @@ class RowReader {
     }
   }
 
-  #sinceOf(
-    key: string,
-    part: Extract<ShownPart, { part: 'block' }> | undefined,
-  ): Since | undefined {
+  sinceOf({ entry, index }: Place): Since | undefined {
     if (this.#before === undefined) return undefined
+    const key = `${entry.seq}/${index}`
+    const part = this.#shown.get(key)
     const before = this.#before.get(key)
     if (before === undefined) return part === undefined ? undefined : 'new'
     if (part === undefined) return 'changed'
-    return plainText(before.block) === plainText(part.block) ? undefined : 'changed'
+    const isSame = before.block === part.block || plainText(before.block) === plainText(part.block)
+    return isSame ? undefined : 'changed'
   }
 
-  #toolOf(block: Block): string | undefined {
+  /** The tool of a call or a result; calls come before their results. */
+  toolOf(block: Block): string | undefined {
     if (block.type === 'tool-call') {
       this.#tools.set(block.callId, block.name)
       return block.name
@@ -366,13 +398,23 @@ function writtenAfter(
   return found
 }
 
-function countMessages(state: State, ranges: readonly (readonly [number, number])[]): number {
-  const edit = { target: { ranges } } as unknown as Parameters<typeof isInRanges>[0]
+/** Messages that any of the edits covers. */
+function countMessages(state: State, edits: readonly EditEntry[]): number {
+  const unvisited = new UnvisitedSeqs()
   let count = 0
-  for (let seq = 1; seq <= state.version; seq++) {
-    if (state.facts(seq) !== undefined && isInRanges(edit, seq)) count += 1
+  for (const edit of edits) {
+    for (const seq of unvisited.take(edit)) if (state.item(seq) !== undefined) count += 1
   }
   return count
+}
+
+function newestDrops({ dropEdits }: State): ReadonlyMap<number, EditEntry> {
+  const unvisited = new UnvisitedSeqs()
+  const drops = new Map<number, EditEntry>()
+  for (const edit of dropEdits.toReversed()) {
+    for (const seq of unvisited.take(edit)) drops.set(seq, edit)
+  }
+  return drops
 }
 
 function keyOf({ seq, index }: { readonly seq: number; readonly index: number }): string {

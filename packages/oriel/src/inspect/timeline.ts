@@ -48,33 +48,59 @@ export interface Timeline {
 
 type Draft = { -readonly [Key in keyof TimelineStep]: TimelineStep[Key] }
 
+export interface TimelineOptions {
+  /** Only the steps that an entry behind this seq has changed. @default 0: all of them */
+  readonly since?: number | undefined
+}
+
+/** Folds the timeline of a log. Give it the entries in order, once each; read it at any time. */
+export class TimelineFold {
+  readonly numbers = new ThreadNumbersFold()
+  readonly #steps = new Map<number, Draft>()
+  /** The step that each view belongs to. */
+  readonly #byView = new Map<string, number>()
+  /** The seq of the entry that changed a step last. */
+  readonly #changed = new Map<number, number>()
+  #last: Draft | undefined
+  #edits: EditEntry[] = []
+
+  /** `counted` are the tokens of a message's blocks, where somebody has counted them. */
+  take(entry: Entry, counted?: readonly number[]): void {
+    const { tokens, cost } = this.numbers.take(entry, counted)
+    if (entry.type === 'message') {
+      if (entry.kind !== 'interrupted' || this.#last === undefined) return
+      this.#last.interrupted = true
+      this.#changed.set(this.#last.step, entry.seq)
+    } else if (entry.type === 'edit') this.#edits.push(entry)
+    else if (entry.type === 'request' && tokens !== undefined) {
+      this.#last = stepOf(entry, tokens, this.#edits, this.#steps.get(entry.step))
+      this.#edits = []
+      this.#steps.set(entry.step, this.#last)
+      this.#byView.set(entry.view, entry.step)
+      this.#changed.set(entry.step, entry.seq)
+    } else if (entry.type === 'usage') {
+      const step = this.#steps.get(this.#byView.get(entry.view) ?? -1)
+      if (step === undefined) return
+      takeUsage(step, entry, cost)
+      this.#changed.set(step.step, entry.seq)
+    }
+  }
+
+  timeline({ since = 0 }: TimelineOptions = {}): Timeline {
+    const steps = [...this.#steps.values()].filter(
+      ({ step }) => since === 0 || (this.#changed.get(step) ?? 0) > since,
+    )
+    return { steps: steps.sort((a, b) => a.step - b.step) }
+  }
+}
+
 /** The timeline of a log. Give it the entries in order. */
 export async function timelineOf(
   entries: AsyncIterable<Entry> | Iterable<Entry>,
 ): Promise<Timeline> {
-  const steps = new Map<number, Draft>()
-  const byView = new Map<string, Draft>()
-  const numbers = new ThreadNumbersFold()
-  let last: Draft | undefined
-  let edits: EditEntry[] = []
-  for await (const entry of entries) {
-    const { tokens, cost } = numbers.take(entry)
-    if (entry.type === 'message') {
-      if (entry.kind === 'interrupted' && last !== undefined) last.interrupted = true
-    } else if (entry.type === 'edit') edits.push(entry)
-    else if (entry.type === 'request' && tokens !== undefined) {
-      last = stepOf(entry, tokens, edits, steps.get(entry.step))
-      edits = []
-      steps.set(entry.step, last)
-      byView.set(entry.view, last)
-    } else if (entry.type === 'usage') {
-      const step = byView.get(entry.view)
-      // A later request of the same step has taken its place.
-      const shown = step === undefined ? undefined : steps.get(step.step)
-      if (shown !== undefined) takeUsage(shown, entry, cost)
-    }
-  }
-  return { steps: [...steps.values()].sort((a, b) => a.step - b.step) }
+  const fold = new TimelineFold()
+  for await (const entry of entries) fold.take(entry)
+  return fold.timeline()
 }
 
 function takeUsage(step: Draft, { sample, broken }: UsageEntry, cost: CallCost | undefined): void {

@@ -1,6 +1,6 @@
 // Every scalar field of the policy: path, default, environment variable, URL parameter, and how a text is parsed. Made from the rules.
 
-import { z } from 'zod'
+import { check, type Schema } from '../core/schema/schema.ts'
 import { memory } from '../rules/compaction.ts'
 import { rules } from '../rules/index.ts'
 import type { Defaults } from '../rules/rule.ts'
@@ -39,32 +39,32 @@ export interface PolicyField {
 }
 
 /** All scalar fields, in the order of the schema. */
-export const policyFields: readonly PolicyField[] = Object.entries(policySchema.shape).flatMap(
+export const policyFields: readonly PolicyField[] = Object.entries(policySchema.fields).flatMap(
   ([part, schema]) => fieldsOf(part, schema),
 )
 
 /** A scalar is a field, an object has those of its own. What users name themselves (tools, kinds) has none. */
-function fieldsOf(path: string, schema: z.ZodType): readonly PolicyField[] {
-  const inner = bare(schema)
-  if (!(inner instanceof z.ZodObject)) return fieldOf(path, inner)
-  return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([name, value]) =>
+function fieldsOf(path: string, schema: Schema): readonly PolicyField[] {
+  if (schema.type !== 'object') return fieldOf(path, schema)
+  return Object.entries(schema.fields).flatMap(([name, value]) =>
     fieldsOf(`${path}.${name}`, value),
   )
 }
 
-function fieldOf(path: string, schema: z.ZodType): readonly PolicyField[] {
+function fieldOf(path: string, schema: Schema): readonly PolicyField[] {
   const kind = kindOf(schema)
   if (kind === undefined) return []
   const [part = path, ...names] = path.split('.')
   const fallback = defaults[path] ?? { words: 'off' }
-  const accepts = (value: unknown): boolean => schema.safeParse(value).success
+  const accepts = (value: unknown): boolean =>
+    value !== undefined && value !== null && check(schema, value).ok
   return [
     {
       path,
       part,
       kind,
       ...(names.length === 0 ? {} : { field: names.join('.') }),
-      ...(schema instanceof z.ZodEnum ? { choices: schema.options.map(String) } : {}),
+      ...(schema.type === 'choice' ? { choices: schema.choices.map(String) } : {}),
       ...(typeof fallback === 'object' ? {} : { default: fallback }),
       defaultText: typeof fallback === 'object' ? fallback.words : String(fallback),
       variable: `ORIEL_${path
@@ -81,17 +81,11 @@ function fieldOf(path: string, schema: z.ZodType): readonly PolicyField[] {
   ]
 }
 
-function bare(schema: z.ZodType): z.ZodType {
-  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
-  return isWrapped ? bare(schema.unwrap() as z.ZodType) : schema
-}
-
-function kindOf(schema: z.ZodType): PolicyField['kind'] | undefined {
-  if (schema instanceof z.ZodNumber) return schema.isInt ? 'integer' : 'share'
-  if (schema instanceof z.ZodBoolean) return 'boolean'
-  if (schema instanceof z.ZodEnum) return 'choice'
-  if (schema instanceof z.ZodString) return 'text'
-  return undefined
+function kindOf(schema: Schema): PolicyField['kind'] | undefined {
+  if (schema.type === 'number') return schema.isInteger ? 'integer' : 'share'
+  return schema.type === 'boolean' || schema.type === 'choice' || schema.type === 'text'
+    ? schema.type
+    : undefined
 }
 
 /** Strict on purpose: `5abc` and `1e3` are mistakes, not numbers. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { z } from 'zod'
 import { OrielError } from '../core/log/errors.ts'
+import type { Infer } from '../core/schema/schema.ts'
 import { project } from '../project.ts'
 import { validate } from '../providers/registry.ts'
 import { policyFields } from './fields.ts'
@@ -126,7 +126,7 @@ describe('a policy', () => {
 
 describe('the types of a policy', () => {
   it('[P1] allow what the check allows, and nothing else', () => {
-    type Checked = z.infer<typeof policySchema>
+    type Checked = Infer<typeof policySchema>
     expectTypeOf<Policy>().toExtend<Checked>()
     expectTypeOf<Checked>().toExtend<Policy>()
     type Keys<T> = { -readonly [Part in keyof T]-?: keyof NonNullable<T[Part]> }

@@ -1,8 +1,15 @@
 // The policy: its type and schema, made from the rules, and the check of what users write. Errors name the path, the value and what is allowed.
 
-import { z } from 'zod'
 import { OrielError } from '../core/log/errors.ts'
 import { cloneJson, isObject } from '../core/log/json.ts'
+import {
+  check as checkSchema,
+  choice,
+  explainIssue,
+  type Issue,
+  object,
+  optional,
+} from '../core/schema/schema.ts'
 import { nearestName } from '../core/text/nearest-name.ts'
 import { type MemorySettings, memory } from '../rules/compaction.ts'
 import type { CustomRule } from '../rules/custom.ts'
@@ -32,19 +39,21 @@ export type RuleParts = { readonly [Name in keyof Rules]?: SettingsOf<Rules[Name
 export type HistoryPolicy = HistorySettings
 
 /** The schema of each rule's part. */
-type RuleSchemas = { readonly [Name in keyof Rules]: z.ZodOptional<Rules[Name]['schema']> }
+type RuleSchemas = {
+  readonly [Name in keyof Rules]: Rules[Name]['schema'] & { readonly isOptional: true }
+}
 
 const ruleSchemas = Object.fromEntries(
-  Object.entries(rules).map(([name, { schema }]) => [name, schema.optional()]),
+  Object.entries(rules).map(([name, { schema }]) => [name, optional(schema)]),
   // Each name has its own rule's schema.
 ) as unknown as RuleSchemas
 
 /** The schema of a whole policy; `policyFields` reads its fields one by one. */
-export const policySchema = z.strictObject({
+export const policySchema = object({
   ...ruleSchemas,
-  memory: memory.schema.optional(),
-  tools: tools.schema.optional(),
-  schedule: z.enum(['immediate', 'cache-aware']).optional(),
+  memory: optional(memory.schema),
+  tools: optional(tools.schema),
+  schedule: optional(choice('immediate', 'cache-aware')),
 })
 
 export type PresetName = keyof typeof presets
@@ -133,15 +142,14 @@ function presetNamed(name: unknown, path: string): Policy {
 function check(value: object, path: string, own: readonly CustomRule[] = []): Policy {
   const named = own.filter(({ name }) => partOf(value, name) !== undefined)
   const custom = named.map((rule) => [rule.name, customPart(rule, value, path)] as const)
-  const result = policySchema.safeParse(without(value, own))
-  if (result.success) return asChecked({ ...result.data, ...Object.fromEntries(custom) }, named)
-  const { issues } = result.error
+  const result = checkSchema(policySchema, without(value, own))
+  if (result.ok) return asChecked({ ...result.value, ...Object.fromEntries(custom) }, named)
+  const { issues } = result
   // A misspelt key is why another one is missing.
-  const issue = (issues.find(({ code }) => code === 'unrecognized_keys') ??
-    issues[0]) as z.core.$ZodIssue
-  const [unknown] = issue.code === 'unrecognized_keys' ? issue.keys : []
+  const issue = issues.find(({ code }) => code === 'unknown-keys') ?? issues[0]
+  const [unknown] = issue.code === 'unknown-keys' ? issue.keys : []
   const steps = unknown === undefined ? issue.path : [...issue.path, unknown]
-  throw invalid(joinPath(path, steps), explain(issue, value, own))
+  throw invalid(joinPath(path, steps), explain(issue, own))
 }
 
 function without(value: object, own: readonly CustomRule[]): object {
@@ -188,24 +196,11 @@ function checkFields(part: object, defaults: object, path: string): void {
   }
 }
 
-function explain(issue: z.core.$ZodIssue, value: unknown, own: readonly CustomRule[]): string {
-  const got = describe(valueAt(value, issue.path))
-  switch (issue.code) {
-    case 'unrecognized_keys': {
-      const known = knownKeys(issue.path, own)
-      return `unknown key ${issue.keys.map(describe).join(', ')}${nearest(issue.keys, known)}`
-    }
-    case 'invalid_value':
-      return `got ${got}, allowed: ${issue.values.map((allowed) => String(allowed)).join(', ')}`
-    case 'too_small':
-      return `got ${got}, must be at least ${issue.minimum}${issue.origin === 'string' ? ' characters long' : ''}`
-    case 'too_big':
-      return `got ${got}, must be at most ${issue.maximum}`
-    case 'invalid_type':
-      return `got ${got}, expected ${issue.expected === 'int' ? 'an integer' : issue.expected}`
-    default:
-      return `got ${got}: ${issue.message}`
-  }
+function explain(issue: Issue, own: readonly CustomRule[]): string {
+  if (issue.code !== 'unknown-keys') return `got ${describe(issue.got)}, ${explainIssue(issue)}`
+  const isRoot = issue.path.length === 0
+  const known = isRoot ? [...issue.known, ...own.map(({ name }) => name), 'preset'] : issue.known
+  return `unknown key ${issue.keys.map(describe).join(', ')}${nearest(issue.keys, known)}`
 }
 
 /** The known keys, and the one that is nearest to the unknown one where one is near. */
@@ -214,38 +209,8 @@ function nearest([key = '']: readonly string[], known: readonly string[]): strin
   return `${near === undefined ? '' : ` (did you mean '${near}'?)`}; allowed: ${known.join(', ')}`
 }
 
-function knownKeys(path: readonly PropertyKey[], own: readonly CustomRule[]): readonly string[] {
-  const schema = path.reduce<unknown>(fieldSchema, policySchema)
-  const keys = Object.keys(shapeOf(schema) ?? {})
-  return path.length === 0 ? [...keys, ...own.map(({ name }) => name), 'preset'] : keys
-}
-
-/** The schema of a field; each field of a record has the same. */
-function fieldSchema(schema: unknown, step: PropertyKey): unknown {
-  const inner = unwrapped(schema)
-  return inner instanceof z.ZodRecord ? inner.valueType : shapeOf(inner)?.[String(step)]
-}
-
-function shapeOf(schema: unknown): Record<string, unknown> | undefined {
-  const inner = unwrapped(schema)
-  return inner instanceof z.ZodObject ? inner.shape : undefined
-}
-
-function unwrapped(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional ? schema.unwrap() : schema
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (current, key) =>
-      typeof current === 'object' && current !== null
-        ? (current as Record<PropertyKey, unknown>)[key]
-        : undefined,
-    value,
-  )
-}
-
-function joinPath(path: string, steps: readonly PropertyKey[]): string {
+/** A path with further steps, as errors show it. */
+export function joinPath(path: string, steps: readonly PropertyKey[]): string {
   return steps.reduce<string>(
     (joined, step) =>
       typeof step === 'number' ? `${joined}[${step}]` : `${joined}.${String(step)}`,

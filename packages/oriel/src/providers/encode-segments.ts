@@ -1,7 +1,7 @@
 // Encodes a view segment by segment, where its format allows it: a segment that is shown as before is not encoded again.
 
-import { messagesIn, perSegment, type Segment } from '../core/view/segments.ts'
-import type { Encoded, Format } from './format.ts'
+import { madeSegment, messagesIn, perSegment, type Segment } from '../core/view/segments.ts'
+import type { Encoded, MessageCodec } from './format.ts'
 
 /** Segments that were encoded together. */
 export interface EncodedSegment {
@@ -9,11 +9,11 @@ export interface EncodedSegment {
   readonly encoded: Encoded
 }
 
-const encoders = new WeakMap<Format, (segment: Segment) => EncodedSegment>()
+const encoders = new WeakMap<MessageCodec, (segment: Segment) => EncodedSegment>()
 
 /** A view in encoded pieces; positions in each count from its own first message. */
 export function encodeSegments(
-  format: Format,
+  format: MessageCodec,
   segments: readonly Segment[],
 ): readonly EncodedSegment[] {
   const encode =
@@ -23,15 +23,9 @@ export function encodeSegments(
   if (format.writesAlone === true && segments.every(isApart)) return segments.map(encode)
   const [only] = segments
   if (only !== undefined && segments.length === 1) return [encode(only)]
-  return [
-    {
-      segment: { ...whole, messages: messagesIn(segments) },
-      encoded: format.encode(messagesIn(segments)),
-    },
-  ]
+  const whole = madeSegment(messagesIn(segments))
+  return [{ segment: whole, encoded: format.encode(whole.messages) }]
 }
-
-const whole = { repairs: [], from: 0, to: 0 }
 
 /** Whether nothing before a segment changes how it is written: it begins with an answer, or the view does with it. */
 function isApart({ messages }: Segment, index: number, all: readonly Segment[]): boolean {

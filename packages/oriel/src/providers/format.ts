@@ -4,7 +4,8 @@ import type { Draft } from '../core/log/entry.ts'
 import type { Json } from '../core/log/json.ts'
 import type { Profile } from '../core/view/profile.ts'
 import type { Frame, ViewMessage } from '../core/view/view.ts'
-import type { FormatName, WireFormat } from './registry.ts'
+import type { FormatName } from './codecs.ts'
+import type { WireFormat } from './registry.ts'
 
 export type { FormatName, Profile, WireFormat }
 
@@ -78,13 +79,18 @@ export interface Violation {
  * - `encode` gets a view that was repaired to `profile`; what it returns has no violation, and every message has its origin.
  * - Neither mutates its input. Both are deterministic.
  */
-export interface Format {
-  readonly name: FormatName
-  readonly profile: Profile
+export interface Format extends MessageCodec {
   /** The fields of a request body that hold the messages and the system text. */
   readonly fields: BodyFields
   /** Marks in messages that tell the provider what to cache. @default it has none */
   readonly cacheMarks?: CacheMarks
+  validate(body: unknown): readonly Violation[]
+}
+
+/** How messages are read and written: the part of a format that `project` needs, also in browsers. */
+export interface MessageCodec {
+  readonly name: FormatName
+  readonly profile: Profile
   /** Whether messages have ids of their own, by which they are known again. @default false */
   readonly hasMessageIds?: boolean
   /** Whether each message is decoded for itself, so that it stays as it was read whatever comes behind it. @default false */
@@ -93,7 +99,6 @@ export interface Format {
   readonly writesAlone?: boolean
   decode(messages: readonly unknown[], path: string): readonly Decoded[]
   encode(view: readonly ViewMessage[]): Encoded
-  validate(body: unknown): readonly Violation[]
   /**
    * Encoded messages as the caller holds them: instances of the format's own classes where the input had some.
    * @default they are plain data

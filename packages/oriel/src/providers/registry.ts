@@ -1,11 +1,11 @@
 // The providers and formats by name: one line for each.
 
 import type { Draft, EntryId } from '../core/log/entry.ts'
-import { OrielError } from '../core/log/errors.ts'
 import type { JsonObject } from '../core/log/json.ts'
 import type { ViewMessage } from '../core/view/view.ts'
 import { aiSdk } from './ai-sdk/index.ts'
 import { anthropic } from './anthropic/index.ts'
+import { codecNamed, type FormatName, formatNames, isFormatName } from './codecs.ts'
 import type { Decoded, Encoded, Format, Violation } from './format.ts'
 import { gemini } from './gemini/index.ts'
 import { langchain } from './langchain/index.ts'
@@ -23,31 +23,22 @@ export const providers = {
 }
 
 /** All message formats: those of the APIs, and those of libraries. */
-const formats = {
+const formats: Readonly<Record<FormatName, Format>> = {
   ...providers,
   'ai-sdk': aiSdk,
   langchain,
 }
 
-export type FormatName = keyof typeof formats
-export const formatNames: readonly FormatName[] = Object.keys(formats) as FormatName[]
+export { type FormatName, formatNames, isFormatName }
 
 /** Formats that travel over HTTP. */
 export type WireFormat = keyof typeof providers
 export const wireFormats: readonly WireFormat[] = Object.keys(providers) as WireFormat[]
 
-export function isFormatName(name: string): name is FormatName {
-  return Object.hasOwn(formats, name)
-}
-
 /** The format of that name, or OrielError 'unknown-format'. */
 export function formatNamed(name: string): Format {
-  if (isFormatName(name)) return formats[name]
-  throw new OrielError(
-    'unknown-format',
-    `No message format is called '${name}'; known: ${formatNames.join(', ')}.`,
-    { path: 'format' },
-  )
+  // The codec's name is one of the formats, or it throws.
+  return formats[codecNamed(name).name]
 }
 
 /** The provider's rules that a request body breaks, by rule id; an empty list means the provider will accept it. */

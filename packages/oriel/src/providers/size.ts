@@ -1,10 +1,13 @@
 // How large and how small a request may be on the wire.
 
 import { OrielError } from '../core/log/errors.ts'
-import type { Encoded, Format } from './format.ts'
+import type { Encoded, MessageCodec } from './format.ts'
 
 /** Throws 'cannot-project' when the messages alone are larger than the provider accepts. */
-export function assertSize(format: Format, pieces: readonly { readonly encoded: Encoded }[]): void {
+export function assertSize(
+  format: MessageCodec,
+  pieces: readonly { readonly encoded: Encoded }[],
+): void {
   const { maxBytes, rules } = format.profile
   if (maxBytes === undefined) return
   const messages = pieces.flatMap(({ encoded }) => encoded.messages)

@@ -1,8 +1,8 @@
 // The checkpoint (document 003): when the conversation reaches its limit, one summary replaces everything before a boundary.
 
-import { z } from 'zod'
 import type { Edit, MessageEntry } from '../core/log/entry.ts'
 import type { Json, JsonObject } from '../core/log/json.ts'
+import { boolean, choice, count, object, optional } from '../core/schema/schema.ts'
 import { shownAgainIn } from '../core/state/expansion.ts'
 import type { Item, State } from '../core/state/state.ts'
 import { isProtected, isWaiting, rangesOf, type Unit, unitsOf } from '../core/state/units.ts'
@@ -26,7 +26,7 @@ import { type SourceName, sourceNames } from '../core/text/source-name.ts'
 import { Statements } from '../core/text/statements.ts'
 import { overheadOf } from '../core/tokens/counter.ts'
 import { editsShown } from '../core/view/render.ts'
-import { count, type Defaults, type Rule, type RuleContext } from './rule.ts'
+import type { Defaults, Rule, RuleContext } from './rule.ts'
 
 export interface CompactionSettings {
   /** Make a checkpoint by itself when the limit is reached. @default true */
@@ -107,16 +107,16 @@ const openPart = 0.1
 
 export const compaction = {
   name: 'compaction',
-  schema: z.strictObject({
-    auto: z.boolean().optional(),
-    contextWindow: count.optional(),
-    reserveTokens: count.optional(),
-    maxTokens: count.optional(),
-    maxMessages: count.optional(),
-    keepRecentTokens: count.optional(),
-    keepRecent: count.optional(),
-    foldAbove: count.optional(),
-    eagerness: z.enum(['savings', 'balanced', 'keep-more']).optional(),
+  schema: object({
+    auto: optional(boolean),
+    contextWindow: optional(count),
+    reserveTokens: optional(count),
+    maxTokens: optional(count),
+    maxMessages: optional(count),
+    keepRecentTokens: optional(count),
+    keepRecent: optional(count),
+    foldAbove: optional(count),
+    eagerness: optional(choice('savings', 'balanced', 'keep-more')),
   }),
   defaults,
   propose(state, settings, context) {
@@ -128,7 +128,7 @@ export const compaction = {
 /** The part `memory` is no rule: the checkpoint reads it. */
 export const memory = {
   name: 'memory',
-  schema: z.strictObject({ lines: count.optional(), values: count.optional() }),
+  schema: object({ lines: optional(count), values: optional(count) }),
   defaults: { lines: { words: '20 % of what stays' }, values: { words: '55 % of what stays' } },
 } satisfies Omit<Rule<MemorySettings>, 'propose'>
 
@@ -172,6 +172,7 @@ export function planCheckpoint(
   // What is folded is weighed by our own counter, so the limit is put into its tokens.
   const scale =
     limit === 0 ? 1 : requestTokens(state, planned, { frameTokens: context.frameTokens }) / tokens
+  const leastGain = limit * scale * gainShare
   const [edit] = checkpoint(state, settings, {
     limit: limit * scale || Infinity,
     fixedTokens,
@@ -182,9 +183,9 @@ export function planCheckpoint(
     planned,
     window,
     memory,
+    leastGain,
   })
-  const isWorthwhile =
-    edit !== undefined && edit.tokensBefore - edit.tokensAfter >= limit * scale * gainShare
+  const isWorthwhile = edit !== undefined && edit.tokensBefore - edit.tokensAfter >= leastGain
   if (!isWorthwhile) return { state: 'idle', tokens }
   const price = window?.price
   if (price === undefined) return { state: 'due', edit, tokens }
@@ -250,6 +251,8 @@ export interface CheckpointOptions extends Pick<RuleContext, 'window' | 'memory'
   readonly fixedTokens?: number
   readonly reason: string
   readonly planned: readonly Edit[]
+  /** Tokens that it must save to be worth making. @default 0 */
+  readonly leastGain?: number
   /** Whether the provider refused the request: then originals that were asked for again and calls that wait for a result are folded too. @default false */
   readonly isUrgent?: boolean
 }
@@ -268,6 +271,8 @@ export function checkpoint(
   const folded = foldable(state, units, settings, { ...options, weigh, room })
   if (folded.length === 0) return []
   const items = folded.flatMap((unit) => unit.items)
+  const foldedTokens = items.reduce((sum, item) => sum + weigh(item), 0)
+  if (savesLittle(foldedTokens, state.checkpoint, { ...options, room })) return []
   const readable = readableIn(state, planned)
   const said = items.flatMap(({ entry }) => readableMessage(readable, entry) ?? [])
   const previous = state.checkpoint
@@ -312,7 +317,7 @@ export function checkpoint(
     kept?.model,
   )
   // It replaces what it covers and the checkpoint before it.
-  const tokensBefore = items.reduce((sum, item) => sum + weigh(item), previous?.tokensAfter ?? 0)
+  const tokensBefore = foldedTokens + (previous?.tokensAfter ?? 0)
   const tokensAfter = overheadOf('user') + state.counter.count(text)
   if (tokensAfter >= tokensBefore) return []
   return [
@@ -335,6 +340,18 @@ export function checkpoint(
       tokensAfter,
     },
   ]
+}
+
+/**
+ * Whether a checkpoint is not worth making, before it is written, which is most of the work: what it says is about as long as what the one
+ * before it said, so that where little is folded little is saved. Not where it has less room than that one takes.
+ */
+function savesLittle(
+  foldedTokens: number,
+  previous: Edit | undefined,
+  { leastGain = 0, limit, room }: CheckpointOptions & { readonly room: Room },
+): boolean {
+  return foldedTokens < leastGain && (previous?.tokensAfter ?? 0) <= (room.all ?? limit / 2)
 }
 
 /** What user and assistant said. System messages stay in the view. */

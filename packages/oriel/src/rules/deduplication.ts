@@ -3,9 +3,9 @@
 // It acts before a result is first sent, so that no cached prefix breaks. A reference is in force while the view shows what it refers to
 // (State.blockEdit): when that is folded, dropped or shortened, the lines come back by themselves.
 
-import { z } from 'zod'
 import { type Block, textOf } from '../core/log/block.ts'
 import type { Edit, MessageEntry } from '../core/log/entry.ts'
+import { boolean, count, object, optional } from '../core/schema/schema.ts'
 import { isLookupTool } from '../core/state/expansion.ts'
 import type { Item, State } from '../core/state/state.ts'
 import { remaining } from '../core/state/weight.ts'
@@ -17,7 +17,7 @@ import { isLasting, lastingBlock } from '../core/view/audience.ts'
 import { reduceResult } from '../core/view/reduction.ts'
 import { goneIn } from '../core/view/render.ts'
 import { isStronger } from '../core/view/strength.ts'
-import { count, type Defaults, type Rule } from './rule.ts'
+import type { Defaults, Rule } from './rule.ts'
 
 export interface DeduplicationSettings {
   /** Fewest characters of lines in a row that a reference replaces; below 100 it is 100. @default 200 */
@@ -35,7 +35,7 @@ const mostChars = 400_000
 
 export const deduplication = {
   name,
-  schema: z.strictObject({ minChars: count.optional(), countLines: z.boolean().optional() }),
+  schema: object({ minChars: optional(count), countLines: optional(boolean) }),
   defaults,
   isAskedAgain: true,
   propose(state, settings, { planned }) {

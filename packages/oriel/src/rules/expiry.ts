@@ -1,6 +1,5 @@
 // Results that expire (document 001): after so many steps or turns they are removed or compacted, by tool, kind or default.
 
-import { z } from 'zod'
 import {
   type Block,
   type FileBlock,
@@ -9,6 +8,18 @@ import {
   textOf,
 } from '../core/log/block.ts'
 import type { Edit, Expiry } from '../core/log/entry.ts'
+import {
+  boolean,
+  choice,
+  count,
+  nullable,
+  object,
+  optional,
+  positive,
+  record,
+  share,
+  text,
+} from '../core/schema/schema.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
 import { settledBy } from '../core/state/settled.ts'
 import type { Clock, Item, State } from '../core/state/state.ts'
@@ -27,7 +38,7 @@ import { compactMessagePrompt, renderPrompt } from './compact-prompt.ts'
 import { foldDuplicates } from './duplicates.ts'
 import { lookupOf } from './name-lookup.ts'
 import { expireIrrelevant, type RelevanceSettings } from './relevance.ts'
-import { count, type Defaults, positive, type Rule, type RuleContext } from './rule.ts'
+import type { Defaults, Rule, RuleContext } from './rule.ts'
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
 
@@ -76,46 +87,44 @@ const defaults = { disable: false, preserveOriginals: true } as const satisfies 
 /** Characters that a compacted result keeps when its setting names no length. */
 const lengthDefault = 500
 
-const name = z.string().min(1)
-const unit = z.enum(['steps', 'turns'])
-const mode = z.enum(['none', 'remove', 'compact'])
-const form = z.enum(['first-chars', 'summary'])
-const share = z.number().min(0).max(1)
+const unit = choice('steps', 'turns')
+const mode = choice('none', 'remove', 'compact')
+const form = choice('first-chars', 'summary')
 
-const settingSchema = z.strictObject({
-  after: count.nullable(),
-  unit: unit.optional(),
+const settingSchema = object({
+  after: nullable(count),
+  unit: optional(unit),
   mode,
-  compact: form.optional(),
-  length: positive.optional(),
-  prompt: name.optional(),
+  compact: optional(form),
+  length: optional(positive),
+  prompt: optional(text),
 })
 
-const overrideSchema = z.strictObject({
-  after: count.nullable().optional(),
-  unit: unit.nullable().optional(),
-  mode: mode.nullable().optional(),
-  compact: form.nullable().optional(),
-  length: positive.nullable().optional(),
-  prompt: name.nullable().optional(),
+const overrideSchema = object({
+  after: optional(nullable(count)),
+  unit: optional(nullable(unit)),
+  mode: optional(nullable(mode)),
+  compact: optional(nullable(form)),
+  length: optional(nullable(positive)),
+  prompt: optional(nullable(text)),
 })
 
 export const expiry = {
   name: 'expiry',
-  schema: z.strictObject({
-    tools: z.record(name, settingSchema).optional(),
-    kinds: z.record(name, settingSchema).optional(),
-    toolDefaults: z.record(name, z.strictObject({ prompt: name.optional() })).optional(),
-    override: overrideSchema.optional(),
-    disable: z.boolean().optional(),
-    preserveOriginals: z.boolean().optional(),
-    duplicates: z.strictObject({ similarity: share.optional() }).optional(),
-    relevance: z
-      .strictObject({
-        threshold: share.optional(),
-        tools: z.record(name, z.strictObject({ threshold: share.optional() })).optional(),
-      })
-      .optional(),
+  schema: object({
+    tools: optional(record(settingSchema)),
+    kinds: optional(record(settingSchema)),
+    toolDefaults: optional(record(object({ prompt: optional(text) }))),
+    override: optional(overrideSchema),
+    disable: optional(boolean),
+    preserveOriginals: optional(boolean),
+    duplicates: optional(object({ similarity: optional(share) })),
+    relevance: optional(
+      object({
+        threshold: optional(share),
+        tools: optional(record(object({ threshold: optional(share) }))),
+      }),
+    ),
   }),
   defaults,
   // A message may bring a setting of its own.

@@ -1,13 +1,13 @@
 // The window over user turns (document 002) and the cap on messages (document 004), both on exchange edges.
 
-import { z } from 'zod'
 import type { DropWindow, Edit, EditEntry } from '../core/log/entry.ts'
+import { boolean, choice, count, object, optional } from '../core/schema/schema.ts'
 import { shownAgainIn } from '../core/state/expansion.ts'
 import { waitsFrom } from '../core/state/reasoning.ts'
 import { type Item, type State, startsTurn } from '../core/state/state.ts'
 import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/state/units.ts'
 import { remaining } from '../core/state/weight.ts'
-import { count, type Defaults, type Rule } from './rule.ts'
+import type { Defaults, Rule } from './rule.ts'
 
 export interface HistorySettings {
   /** `lastN`: the last turns; `all`: no window; `none`: the current turn only. @default 'lastN' */
@@ -33,12 +33,12 @@ const defaults = {
 
 export const history = {
   name: 'history',
-  schema: z.strictObject({
-    policy: z.enum(['lastN', 'all', 'none']).optional(),
-    length: count.optional(),
-    preserveSystemMessages: z.boolean().optional(),
-    maxMessages: count.optional(),
-    keepRecentMessages: count.optional(),
+  schema: object({
+    policy: optional(choice('lastN', 'all', 'none')),
+    length: optional(count),
+    preserveSystemMessages: optional(boolean),
+    maxMessages: optional(count),
+    keepRecentMessages: optional(count),
   }),
   defaults,
   propose(state, settings, { planned }) {

@@ -1,9 +1,9 @@
 // Blocks that fade (document 000): each block with a lifetime leaves when it is over. Assistant messages are never touched.
 
-import { z } from 'zod'
 import type { Block, Lifetime, ToolResultBlock } from '../core/log/block.ts'
 import type { Edit } from '../core/log/entry.ts'
 import { equalJson } from '../core/log/json.ts'
+import { choice, object, optional } from '../core/schema/schema.ts'
 import { readableResult } from '../core/state/results.ts'
 import type { Clock, Item, State } from '../core/state/state.ts'
 import { placeholder } from '../core/text/placeholder.ts'
@@ -18,7 +18,7 @@ export interface RetentionSettings {
 
 export const retention = {
   name: 'retention',
-  schema: z.strictObject({ unit: z.enum(['newer', 'turns', 'steps']).optional() }),
+  schema: object({ unit: optional(choice('newer', 'turns', 'steps')) }),
   defaults: { unit: 'newer' },
   // A lifetime is said with its block; nobody has to ask for it again.
   isAlwaysAsked: true,

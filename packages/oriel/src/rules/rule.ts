@@ -1,7 +1,7 @@
 // The one shape of every rule: a part of the policy with its schema and defaults, and a pure function that proposes edits.
 
-import { z } from 'zod'
 import type { Edit } from '../core/log/entry.ts'
+import type { ObjectSchema } from '../core/schema/schema.ts'
 import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import type { SummaryOf } from '../core/state/summary-request.ts'
@@ -54,10 +54,6 @@ export interface RuleContext {
   readonly sha256: (text: string) => string
 }
 
-/** Schemas that many fields share: a whole number from 0, and one from 1. */
-export const count = z.number().int().min(0)
-export const positive = z.number().int().min(1)
-
 /**
  * What each field is when its part is on and nobody set it, by its path inside the part: a value, or words where it depends on something.
  * A field that is not named here is off until it is set.
@@ -80,7 +76,7 @@ export interface Rule<Settings extends object = object> {
   /** The name of its part in a policy. The trace names it for each edit. */
   readonly name: string
   /** Checks the settings. Environment variables, the docs and the generators of tests follow its fields. */
-  readonly schema: z.ZodType<Settings>
+  readonly schema: ObjectSchema
   readonly defaults: Defaults
   /** Whether it is asked without a part in the policy too, with its defaults: messages bring settings of their own. @default false */
   readonly isAlwaysAsked?: boolean

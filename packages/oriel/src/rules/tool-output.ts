@@ -1,8 +1,8 @@
 // Every tool result, error or not, is bounded from the moment it comes in (document 003). The log keeps the whole.
 
-import { z } from 'zod'
 import { textOf } from '../core/log/block.ts'
 import type { Edit } from '../core/log/entry.ts'
+import { choice, count, object, optional, text } from '../core/schema/schema.ts'
 import { isLookupTool } from '../core/state/expansion.ts'
 import { noFile } from '../core/state/file-request.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
@@ -11,7 +11,7 @@ import type { State } from '../core/state/state.ts'
 import { withoutBinary } from '../core/text/binary.ts'
 import { head, tail } from '../core/text/clip.ts'
 import { reduceResult } from '../core/view/reduction.ts'
-import { count, type Defaults, type Rule, type RuleContext } from './rule.ts'
+import type { Defaults, Rule, RuleContext } from './rule.ts'
 
 export interface ToolOutputSettings {
   /** Most lines; 0 = no limit. @default 2000 */
@@ -54,14 +54,14 @@ const defaults = {
 
 export const toolOutput = {
   name: 'toolOutput',
-  schema: z.strictObject({
-    maxLines: count.optional(),
-    maxBytes: count.optional(),
-    maxChars: count.optional(),
-    largeOutputThreshold: count.optional(),
-    truncateMode: z.enum(['head', 'head_tail']).optional(),
-    binary: z.enum(['notice', 'keep']).optional(),
-    directory: z.string().min(1).optional(),
+  schema: object({
+    maxLines: optional(count),
+    maxBytes: optional(count),
+    maxChars: optional(count),
+    largeOutputThreshold: optional(count),
+    truncateMode: optional(choice('head', 'head_tail')),
+    binary: optional(choice('notice', 'keep')),
+    directory: optional(text),
   }),
   defaults,
   propose(state, settings, context) {

@@ -1,8 +1,8 @@
 // Which tool results stay full (document 004), and which become summaries beyond a cutoff (document 003): always in place.
 
-import { z } from 'zod'
 import { type Block, textOf } from '../core/log/block.ts'
 import type { Edit } from '../core/log/entry.ts'
+import { choice, count, object, optional } from '../core/schema/schema.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
 import { settledBy } from '../core/state/settled.ts'
 import type { State } from '../core/state/state.ts'
@@ -18,7 +18,7 @@ import { readableIn } from '../core/text/readable.ts'
 import { countBlock } from '../core/tokens/counter.ts'
 import { finalIn, reduceResult } from '../core/view/reduction.ts'
 import { reduce, strongest } from '../core/view/render.ts'
-import { count, type Defaults, type Rule } from './rule.ts'
+import type { Defaults, Rule } from './rule.ts'
 
 export interface ToolResultsSettings {
   /** Which results stay full. @default 'keepRecent' */
@@ -62,14 +62,14 @@ const defaults = {
 
 export const toolResults = {
   name: 'toolResults',
-  schema: z.strictObject({
-    strategy: z.enum(['keepAll', 'keepRecent', 'keepSuccessful', 'keepOne', 'dropAll']).optional(),
-    max: count.optional(),
-    placeholder: z.enum(['informative', 'plain']).optional(),
-    maxImages: count.optional(),
-    maxImageBytes: count.optional(),
-    cutoff: count.optional(),
-    summary: z.enum(['llm', 'heuristic', 'off']).optional(),
+  schema: object({
+    strategy: optional(choice('keepAll', 'keepRecent', 'keepSuccessful', 'keepOne', 'dropAll')),
+    max: optional(count),
+    placeholder: optional(choice('informative', 'plain')),
+    maxImages: optional(count),
+    maxImageBytes: optional(count),
+    cutoff: optional(count),
+    summary: optional(choice('llm', 'heuristic', 'off')),
   }),
   defaults,
   propose(state, settings, { summaryOf, planned, success }) {

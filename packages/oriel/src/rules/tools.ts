@@ -1,7 +1,7 @@
 // The part `tools` is no rule: it says which tool definitions a request carries. `thread/tools` obeys it.
 
-import { z } from 'zod'
-import { count, type Defaults, positive, type Rule } from './rule.ts'
+import { choice, count, list, object, optional, positive, text } from '../core/schema/schema.ts'
+import type { Defaults, Rule } from './rule.ts'
 
 /** Which tool definitions a request carries: the policy part `tools`. The others are found by a search. */
 export interface ToolsSettings {
@@ -26,11 +26,11 @@ export const toolsDefaults = {
 
 export const tools = {
   name: 'tools',
-  schema: z.strictObject({
-    mode: z.enum(['auto', 'deferred']).optional(),
-    above: count.optional(),
-    results: positive.optional(),
-    keep: z.array(z.string().min(1)).readonly().optional(),
+  schema: object({
+    mode: optional(choice('auto', 'deferred')),
+    above: optional(count),
+    results: optional(positive),
+    keep: optional(list(text)),
   }),
   defaults: toolsDefaults,
 } satisfies Omit<Rule<ToolsSettings>, 'propose'>

@@ -1,7 +1,7 @@
 // Detects cache breaks: compares the cached tokens that a provider reports with what was expected, and names the cause. Pure.
 
 import type { ReportedMiss } from '../core/log/entry.ts'
-import type { Prices } from './prices.ts'
+import type { Prices } from './cache-rules.ts'
 
 export const breakCauses = [
   'edit',

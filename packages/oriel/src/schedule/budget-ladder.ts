@@ -10,7 +10,7 @@ import { clip } from '../core/text/clip.ts'
 import { messagesIn, type Segment } from '../core/view/segments.ts'
 import type { ViewMessage } from '../core/view/view.ts'
 import { fitSegments } from './fitted-segments.ts'
-import { type Fitted, Fitting, hasMedia, type Slot } from './fitted-view.ts'
+import { type Fitted, Fitting, hasMedia, type Slot, textTokens } from './fitted-view.ts'
 import {
   blocksOf,
   clippedLength,
@@ -63,10 +63,10 @@ export function walkLadder(
   options: FitOptions,
 ): Fitted {
   const work = new Fitting(state, messages, options)
-  if (work.total <= options.budget) return work.result()
+  if (work.fits(options.budget)) return work.result()
   const slots = slotsOf(state, work.messages)
   for (const _reduction of ladder(work, slots)) {
-    if (work.total <= options.budget) return work.result()
+    if (work.fits(options.budget)) return work.result()
   }
   throw tooLarge(work, slots, options)
 }
@@ -140,8 +140,28 @@ function* shorten(
   const [block] = work.messages[message as number]?.blocks ?? []
   if (block?.type !== 'text') return
   for (const share of rungs) {
-    if (work.shorten(message as number, shortenCheckpoint(block.text, share))) yield
+    if (work.shorten(message as number, rungOf(work.state, block.text, share))) yield
   }
+}
+
+/** A checkpoint with a share of its notes. One is shown by many views, so that each form is made and counted once. */
+function rungOf(
+  state: State,
+  text: string,
+  share: number,
+): { readonly text: string; readonly tokens: number } {
+  const known = state.derive('checkpoint-rungs', () => ({
+    of: '',
+    rungs: new Map<number, { readonly text: string; readonly tokens: number }>(),
+  }))
+  if (known.of !== text) known.rungs.clear()
+  known.of = text
+  const found = known.rungs.get(share)
+  if (found !== undefined) return found
+  const shorter = shortenCheckpoint(text, share)
+  const rung = { text: shorter, tokens: textTokens(state.counter, shorter) }
+  known.rungs.set(share, rung)
+  return rung
 }
 
 /** Shortens the checkpoint further, then folds it into the digest, and only after the digest itself was shortened. */

@@ -5,7 +5,7 @@ import type { JsonObject } from '../core/log/json.ts'
 import { firstOf, isInRanges } from '../core/state/edits.ts'
 import type { State } from '../core/state/state.ts'
 import { tokensFrom, weigher } from '../core/state/weight.ts'
-import type { Prices } from './prices.ts'
+import type { Prices } from './cache-rules.ts'
 
 /** What is known of the provider's cache for one consumer of a thread. */
 export interface CacheState {

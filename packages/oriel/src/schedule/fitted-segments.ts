@@ -6,6 +6,7 @@ import type { State } from '../core/state/state.ts'
 import { Digest } from '../core/text/digest.ts'
 import { Directives } from '../core/text/directive-list.ts'
 import { type Readable, readableIn, readableMessage } from '../core/text/readable.ts'
+import { mostViewTokens } from '../core/tokens/tally.ts'
 import { madeSegment, type Segment } from '../core/view/segments.ts'
 import type { ViewMessage } from '../core/view/view.ts'
 import { type Fitted, Fitting, notesOf, noteTokens, type Slot } from './fitted-view.ts'
@@ -61,7 +62,7 @@ interface Left {
 
 /**
  * The same as the whole ladder, for as far as it omits, clips and folds oldest messages. Undefined where it goes further, or where there
- * is a checkpoint to fold. Totals only fall from step to step, so that a whole segment is passed at once.
+ * is a checkpoint to fold. Totals only fall from step to step, so that halving finds where it stops.
  */
 export function fitSegments(
   state: State,
@@ -69,55 +70,175 @@ export function fitSegments(
   options: SegmentOptions,
 ): Fitted | undefined {
   const { budget, frame, checkpoint } = options
-  const parts = reducedParts(state, segments, options)
-  let total = parts.reduce((sum, { stages }) => sum + (stages[0] as Stage).total, frame)
-  if (total <= budget) return { segments, tokens: total, edits: [], folded: [] }
+  const before = state.derive('whole-segments', () => new WholeSegments())
+  const unreduced = before.isOver ? Infinity : frame + before.tokens(state, segments)
+  if (unreduced <= budget) return { segments, tokens: unreduced, edits: [], folded: [] }
+  const parts = state.derive('fitted-segments', () => new Parts()).update(state, segments, options)
+  const { list } = parts
+  const whole = frame + parts.total(0)
+  before.isOver = whole > budget
+  if (whole <= budget) return { segments, tokens: whole, edits: [], folded: [] }
   for (const [at] of steps.entries()) {
-    for (const [index, { stages }] of parts.entries()) {
-      const without = total - (stages[at] as Stage).total
-      const next = without + (stages[at + 1] as Stage).total
-      if (next > budget) {
-        total = next
-        continue
-      }
-      const partly = reducedPartly(state, parts[index] as Reduced, { ...options, at, without })
-      const shown = parts.map((part, other): Stage => {
-        if (other === index) return partly
-        return part.stages[other < index ? at + 1 : at] as Stage
-      })
-      return {
-        segments: shown.map(({ segment }) => segment),
-        tokens: without + partly.total,
-        edits: shown.flatMap(({ edits }) => edits),
-        folded: [],
-      }
+    const after = (count: number): number =>
+      frame + parts.total(at + 1, count) + parts.rest(at, count)
+    const count = firstWhere(list.length, (some) => after(some) <= budget)
+    if (count === undefined) continue
+    const index = count - 1
+    const without = frame + parts.total(at + 1, index) + parts.rest(at, count)
+    const partly = reducedPartly(state, list[index] as Reduced, { ...options, at, without })
+    const shown = list.map((part, other): Stage => {
+      if (other === index) return partly
+      return part.stages[other < index ? at + 1 : at] as Stage
+    })
+    return {
+      segments: shown.map(({ segment }) => segment),
+      tokens: without + partly.total,
+      edits: shown.flatMap(({ edits }) => edits),
+      folded: [],
     }
   }
-  return checkpoint === undefined ? foldOldest(state, parts, { ...options, total }) : undefined
+  if (checkpoint !== undefined) return undefined
+  return foldOldest(state, parts, { ...options, total: frame + parts.total(steps.length) })
 }
 
-function reducedParts(
-  state: State,
-  segments: readonly Segment[],
-  options: SegmentOptions,
-): readonly Reduced[] {
-  const { planned = [] } = options
-  const { known } = state.derive('fitted-segments', () => ({
-    known: new WeakMap<Segment, Reduced>(),
-  }))
-  const first = planned.reduce((least, edit) => Math.min(least, firstOf(edit)), Infinity)
-  return segments.map((segment) => {
+/** The segments of views that fit as they are: nothing else is known of them. */
+class WholeSegments {
+  /** Whether the last view did not fit: then the next one will not either. */
+  isOver = false
+  readonly #tokens = new WeakMap<Segment, number>()
+
+  tokens(state: State, segments: readonly Segment[]): number {
+    let sum = 0
+    for (const segment of segments) {
+      const tokens = this.#tokens.get(segment) ?? mostViewTokens(state, segment.messages)
+      this.#tokens.set(segment, tokens)
+      sum += tokens
+    }
+    return sum
+  }
+}
+
+/** The least number from 1 to `most` that passes a test which all greater ones pass too; undefined where none does. */
+function firstWhere(most: number, test: (count: number) => boolean): number | undefined {
+  if (most === 0 || !test(most)) return undefined
+  let low = 1
+  let high = most
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (test(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Of the notes up to each segment, those up to every so many are kept, and the newest. */
+const keptNotes = 32
+
+/**
+ * The segments of a view as the ladder sees them, with sums from the first one on. What was known of the last view holds up to the first
+ * segment that is another one.
+ */
+class Parts {
+  readonly list: Reduced[] = []
+  /** Segments of which messages are left when everything else in them is folded. */
+  readonly remnants: number[] = []
+  /** The first two segments of which something may be folded: the first may hold nothing but the goal. */
+  readonly foldable: number[] = []
+  readonly #known = new WeakMap<Segment, Reduced>()
+  /** Tokens of the first segments, by their number, after each number of steps. */
+  readonly #sums: readonly number[][] = [[0], ...steps.map(() => [0])]
+  /** Tokens of what may be folded in the first segments. */
+  readonly #older: number[] = [0]
+  /** How many of the first segments are as they are in the log. */
+  #settled = 0
+  /** What the note says of the first segments. */
+  #folded: (Folded | undefined)[] = [undefined]
+  #goal: Slot | undefined
+
+  update(state: State, segments: readonly Segment[], options: SegmentOptions): this {
+    const { planned = [] } = options
     const { newestUser = 0 } = state
-    const isInside = newestUser >= segment.from && newestUser <= segment.to
-    const protectedSeq = isInside ? newestUser : 0
-    const found = known.get(segment)
-    // What is planned changes nothing before its first message.
-    const isSettled = segment.to < first
-    if (found?.protectedSeq === protectedSeq && isSettled) return found
-    const reduced = reduceSegment(state, segment, options, protectedSeq)
-    if (isSettled) known.set(segment, reduced)
-    return reduced
-  })
+    const first = planned.reduce((least, edit) => Math.min(least, firstOf(edit)), Infinity)
+    const spared = ({ from, to }: Segment): number =>
+      newestUser >= from && newestUser <= to ? newestUser : 0
+    let same = 0
+    for (; same < this.#settled; same++) {
+      const segment = segments[same]
+      const part = this.list[same] as Reduced
+      if (segment !== part.segment || segment.to >= first) break
+      if (part.protectedSeq !== spared(segment)) break
+    }
+    this.#keep(same)
+    for (const segment of segments.slice(same)) {
+      // What is planned changes nothing before its first message.
+      const isSettled = segment.to < first
+      const found = isSettled ? this.#known.get(segment) : undefined
+      const protectedSeq = spared(segment)
+      const part =
+        found?.protectedSeq === protectedSeq
+          ? found
+          : reduceSegment(state, segment, options, protectedSeq)
+      if (isSettled) this.#known.set(segment, part)
+      if (isSettled && this.#settled === this.list.length) this.#settled += 1
+      this.#push(part)
+    }
+    return this
+  }
+
+  /** Tokens of the first `count` segments after so many steps. @default of all */
+  total(step: number, count = this.list.length): number {
+    return this.#sums[step]?.[count] as number
+  }
+
+  /** Tokens of those behind them. */
+  rest(step: number, count: number): number {
+    return this.total(step) - this.total(step, count)
+  }
+
+  /** Tokens of what may be folded in the first `count` segments. */
+  older(count: number): number {
+    return this.#older[count] as number
+  }
+
+  /** What the note says when everything but the goal is folded in the first `count` segments. */
+  noteUpTo(count: number, goal: Slot | undefined, readable: Readable): Folded | undefined {
+    if (this.#goal !== goal) this.#folded = [undefined]
+    this.#goal = goal
+    if (count === 0) return undefined
+    let known = Math.min(count, this.#folded.length - 1)
+    while (known > 0 && this.#folded[known] === undefined) known -= 1
+    let folded = known > 0 ? this.#folded[known] : undefined
+    for (let at = Math.max(0, known); at < count; at++) {
+      const part = this.list[at] as Reduced
+      folded = new Folded(folded)
+      for (const slot of part.older) if (slot !== goal) foldSlot(readable, folded, part, slot)
+      this.#folded[at + 1] = folded
+      const older = at - 1
+      if (older > 0 && older % keptNotes !== 0) this.#folded[older] = undefined
+    }
+    return folded
+  }
+
+  #keep(count: number): void {
+    this.list.length = count
+    this.#settled = count
+    this.#older.length = count + 1
+    for (const sums of this.#sums) sums.length = count + 1
+    if (this.#folded.length > count + 1) this.#folded.length = count + 1
+    while ((this.remnants.at(-1) ?? -1) >= count) this.remnants.pop()
+    while ((this.foldable.at(-1) ?? -1) >= count) this.foldable.pop()
+  }
+
+  #push(part: Reduced): void {
+    const index = this.list.push(part) - 1
+    this.#older.push(this.older(index) + part.olderTokens)
+    for (const [step, sums] of this.#sums.entries()) {
+      sums.push((sums[index] as number) + (part.stages[step] as Stage).total)
+    }
+    const { before, behind, isFolded } = part.left
+    if (before.length + behind.length > 0) this.remnants.push(index)
+    if (isFolded && this.foldable.length < 2) this.foldable.push(index)
+  }
 }
 
 function reduceSegment(
@@ -191,62 +312,36 @@ class Folded {
   }
 }
 
-interface Folds {
-  goal: Slot | undefined
-  readonly folded: { readonly part: Reduced; readonly after: Folded }[]
-}
-
 /** Folds oldest units until the rest and a note fit; undefined when that is not enough, or when the view would need a note to begin with. */
 function foldOldest(
   state: State,
-  parts: readonly Reduced[],
+  parts: Parts,
   { budget, total, planned = [] }: SegmentOptions & { readonly total: number },
 ): Fitted | undefined {
-  const goal = goalOf(parts)
-  if (!keepsItsStart(parts, goal)) return undefined
+  const { list } = parts
+  const goal = goalOf(list)
+  if (!keepsItsStart(list, goal?.slot)) return undefined
   const readable = readableIn(state, planned)
-  const known = state.derive('folded-segments', (): Folds => ({ goal, folded: [] }))
-  if (known.goal !== goal) Object.assign(known, { goal, folded: [] })
-  let left = total
-  for (const [index, part] of parts.entries()) {
-    const hasGoal = goal !== undefined && part.older.includes(goal)
-    const size = part.olderTokens - (hasGoal ? sizeOf(part, goal) : 0)
-    if (left - size > budget) {
-      left -= size
-      foldWhole(readable, known, { part, goal, index })
-      continue
-    }
-    const slots = part.older.filter((slot) => slot !== goal)
-    const folded = new Folded(known.folded[index - 1]?.after)
-    for (const [at, slot] of slots.entries()) {
+  const leftAfter = (count: number): number => {
+    const spared = goal !== undefined && goal.index < count ? goal.tokens : 0
+    return total - (parts.older(count) - spared)
+  }
+  const count = firstWhere(list.length, (some) => leftAfter(some) <= budget)
+  if (count === undefined) return undefined
+  for (let index = count - 1; index < list.length; index++) {
+    const part = list[index] as Reduced
+    const folded = new Folded(parts.noteUpTo(index, goal?.slot, readable))
+    let left = leftAfter(index)
+    for (const [at, slot] of part.older.filter((one) => one !== goal?.slot).entries()) {
       left -= sizeOf(part, slot)
       foldSlot(readable, folded, part, slot)
       if (left > budget) continue
       const note = folded.note(state)
       const tokens = left + (note === undefined ? 0 : noteTokens(state.counter, note))
-      if (tokens <= budget) {
-        return composed(parts, { index, count: at + 1, goal, note, tokens })
-      }
+      if (tokens <= budget) return composed(parts, { index, count: at + 1, goal, note, tokens })
     }
-    foldWhole(readable, known, { part, goal, index })
   }
   return undefined
-}
-
-function foldWhole(
-  readable: Readable,
-  { folded }: Folds,
-  {
-    part,
-    goal,
-    index,
-  }: { readonly part: Reduced; readonly goal: Slot | undefined; readonly index: number },
-): void {
-  if (folded[index]?.part === part) return
-  folded.length = index
-  const after = new Folded(folded[index - 1]?.after)
-  for (const slot of part.older) if (slot !== goal) foldSlot(readable, after, part, slot)
-  folded.push({ part, after })
 }
 
 function foldSlot(readable: Readable, folded: Folded, part: Reduced, { messages }: Slot): void {
@@ -261,11 +356,19 @@ function sizeOf({ sizes }: Pick<Reduced, 'sizes'>, { messages }: Slot): number {
   return messages.reduce((sum, message) => sum + (sizes[message] as number), 0)
 }
 
+/** The unit that states the goal. */
+interface Goal {
+  readonly slot: Slot
+  /** The segment that it stands in. */
+  readonly index: number
+  readonly tokens: number
+}
+
 /** The first user message, which states the goal: it is folded last. */
-function goalOf(parts: readonly Reduced[]): Slot | undefined {
-  for (const { older } of parts) {
-    const goal = older.find((slot) => slot.isUser)
-    if (goal !== undefined) return goal
+function goalOf(parts: readonly Reduced[]): Goal | undefined {
+  for (const [index, part] of parts.entries()) {
+    const slot = part.older.find(({ isUser }) => isUser)
+    if (slot !== undefined) return { slot, index, tokens: sizeOf(part, slot) }
   }
   return undefined
 }
@@ -284,7 +387,7 @@ function keepsItsStart(parts: readonly Reduced[], goal: Slot | undefined): boole
 
 /** The view without what was folded: whole segments before `index`, and the first `count` units of that one. */
 function composed(
-  parts: readonly Reduced[],
+  { list, remnants, foldable }: Parts,
   {
     index,
     count,
@@ -294,21 +397,24 @@ function composed(
   }: {
     readonly index: number
     readonly count: number
-    readonly goal: Slot | undefined
+    readonly goal: Goal | undefined
     readonly note: string | undefined
     readonly tokens: number
   },
 ): Fitted {
   const foldedIn = (part: Reduced, at: number): readonly Slot[] => {
-    const slots = part.older.filter((slot) => slot !== goal)
+    const slots = part.older.filter((slot) => slot !== goal?.slot)
     return at < index ? slots : slots.slice(0, count)
   }
   const start: ViewMessage[] = []
   const edits: Edit[] = []
   let foldedFrom = Infinity
   let isNoted = note === undefined
-  for (const [at, part] of parts.slice(0, index + 1).entries()) {
-    const isWhole = at < index && (goal === undefined || !part.older.includes(goal))
+  // Of the segments between them nothing is left.
+  const shown = new Set([...remnants, ...foldable, goal?.index ?? index, index])
+  for (const at of [...shown].filter((one) => one <= index).sort((a, b) => a - b)) {
+    const part = list[at] as Reduced
+    const isWhole = at < index && at !== goal?.index
     const left = isWhole ? part.left : leftOf(part, foldedIn(part, at))
     start.push(...left.before)
     if (!isNoted && left.isFolded) {
@@ -319,13 +425,14 @@ function composed(
     edits.push(...left.edits)
     foldedFrom = Math.min(foldedFrom, left.from)
   }
-  const rest = parts.slice(index + 1).map(({ stages }) => stages.at(-1) as Stage)
+  const rest = list.slice(index + 1).map(({ stages }) => stages.at(-1) as Stage)
+  const folded = list.slice(0, index + 1)
   return {
     segments: [madeSegment(start), ...rest.map(({ segment }) => segment)],
     tokens,
     edits: [...edits, ...rest.flatMap((stage) => stage.edits)],
     get folded() {
-      return parts.slice(0, index + 1).flatMap((part, at) =>
+      return folded.flatMap((part, at) =>
         foldedIn(part, at)
           .flatMap(({ messages }) => messages)
           .map((message) => part.segment.messages[message] as ViewMessage),

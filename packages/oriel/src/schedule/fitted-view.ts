@@ -50,8 +50,9 @@ type DigestStyle = (typeof digestStyles)[number]
 /** Every reduction keeps `total` right, so that the ladder can stop at once. */
 export class Fitting {
   readonly messages: readonly ViewMessage[]
-  total: number
   readonly state: State
+  /** Tokens without the digest. */
+  #own: number
   readonly #isLost: (seq: number, block: number) => boolean
   readonly #readable: Readable
   readonly #checkpoint: Edit | EditEntry | undefined
@@ -61,7 +62,8 @@ export class Fitting {
   readonly #edits = new Map<string, Edit>()
   readonly #folded = new Set<number>()
   #digest = new Digest()
-  #digestTokens = 0
+  /** Undefined until it is needed: composing a digest is most of the work of folding a message. */
+  #weight: number | undefined = 0
   /** Of what was in the log: a digest does not stand for notices that repairs added. */
   #foldedTokens = 0
   #digestStyle: DigestStyle = 'long'
@@ -69,6 +71,8 @@ export class Fitting {
   #directives = new Directives()
   /** The index of the checkpoint whose text is shortened. */
   #shortened: number | undefined
+  /** Where the first message that is spoken and not folded was found last. */
+  #start = 0
 
   constructor(
     state: State,
@@ -91,10 +95,20 @@ export class Fitting {
     this.#planned = planned
     this.#shown = messages.map((message) => [...message.blocks])
     this.#tokens = messages.map((message) => this.#most(message))
-    this.total = this.#tokens.reduce(
+    this.#own = this.#tokens.reduce(
       (sum, tokens, index) => sum + this.#overhead(index) + tokens.reduce((a, b) => a + b, 0),
       frame,
     )
+  }
+
+  /** Tokens of the view, with everything around it. */
+  get total(): number {
+    return this.#own + this.digestTokens
+  }
+
+  /** Whether the view is within a budget. Composes a digest only where everything else is. */
+  fits(budget: number): boolean {
+    return this.#own <= budget && this.total <= budget
   }
 
   /** The most tokens that each block of a message may have, so that the budget holds when the provider counts. */
@@ -142,7 +156,7 @@ export class Fitting {
     if (after >= before || isLonger(original, text)) return false
     ;(this.#shown[message] as (Block | undefined)[])[block] = shown
     ;(this.#tokens[message] as number[])[block] = after
-    this.total += after - before
+    this.#own += after - before
     this.#edits.set(`${view.entry.seq}:${position}`, {
       rule: 'budget',
       form,
@@ -173,34 +187,64 @@ export class Fitting {
 
   /** Folds a unit into the digest; false, and nothing is changed, when a digest that must then be there costs more than it saves. */
   fold(slot: Slot): boolean {
-    let digest = Digest.from(this.#digest.data())
-    let size = 0
-    let logged = 0
-    for (const message of slot.messages) {
-      this.#folded.add(message)
-      size += this.#sizeOf(message)
-      const { entry } = this.messages[message] as ViewMessage
-      if (this.isCheckpoint(message)) digest = this.#withCheckpoint()
-      else if (entry === undefined) continue
-      else this.#addReadable(digest, entry)
-      logged += this.#sizeOf(message)
-    }
-    const needed = this.#needsDigest() ? noteTokens(this.state.counter, digest.text('brief')) : 0
-    if (needed > Math.min(this.#foldedTokens + logged, this.#digestTokens + size)) {
-      for (const message of slot.messages) this.#folded.delete(message)
+    const size = slot.messages.reduce((sum, message) => sum + this.#sizeOf(message), 0)
+    const logged = slot.messages
+      .filter(
+        (message) => this.messages[message]?.entry !== undefined || this.isCheckpoint(message),
+      )
+      .reduce((sum, message) => sum + this.#sizeOf(message), 0)
+    this.#mark(slot)
+    if (this.#needsDigest() && this.#isTooSmall(slot, { size, logged })) {
+      this.#unmark(slot)
       return false
     }
-    this.#digest = digest
+    this.#addTo(this.#digest, slot, (digest) => {
+      this.#digest = digest
+    })
     this.#hear(slot)
-    this.total -= size
+    this.#directives.bound()
+    this.#own -= size
     this.#foldedTokens += logged
-    this.#weighDigest()
+    this.#weight = undefined
     return true
   }
 
+  /** Whether the shortest digest with a unit costs more than the unit. */
+  #isTooSmall(slot: Slot, { size, logged }: { size: number; logged: number }): boolean {
+    this.#unmark(slot)
+    const before = this.digestTokens
+    this.#mark(slot)
+    let digest = Digest.from(this.#digest.data())
+    this.#addTo(digest, slot, (other) => {
+      digest = other
+    })
+    const needed = noteTokens(this.state.counter, digest.text('brief'))
+    return needed > Math.min(this.#foldedTokens + logged, before + size)
+  }
+
+  #mark({ messages }: Slot): void {
+    for (const message of messages) this.#folded.add(message)
+  }
+
+  #unmark({ messages }: Slot): void {
+    for (const message of messages) this.#folded.delete(message)
+    this.#start = 0
+  }
+
+  /** Adds a unit to a digest; with the checkpoint, everything is told again, in another one. */
+  #addTo(digest: Digest, { messages }: Slot, replace: (digest: Digest) => void): void {
+    let current = digest
+    for (const message of messages) {
+      const { entry } = this.messages[message] as ViewMessage
+      if (this.isCheckpoint(message)) {
+        current = this.#withCheckpoint()
+        replace(current)
+      } else if (entry !== undefined) this.#addReadable(current, entry)
+    }
+  }
+
   /** Shows a checkpoint with this text; false, and nothing is changed, when that would not make it smaller. */
-  shorten(message: number, text: string): boolean {
-    const after = textTokens(this.state.counter, text)
+  shorten(message: number, { text, tokens: after }: { text: string; tokens: number }): boolean {
     if (after >= (this.#tokens[message]?.[0] as number)) return false
     this.#setText(message, text, after)
     this.#shortened = message
@@ -222,7 +266,7 @@ export class Fitting {
     const [block] = view.blocks
     const isWhole = block?.type === 'text' && block.text === text
     ;(this.#shown[message] as (Block | undefined)[])[0] = isWhole ? block : { type: 'text', text }
-    this.total += tokens - (this.#tokens[message]?.[0] as number)
+    this.#own += tokens - (this.#tokens[message]?.[0] as number)
     ;(this.#tokens[message] as number[])[0] = tokens
   }
 
@@ -279,14 +323,14 @@ export class Fitting {
     for (const style of digestStyles.slice(1)) {
       if (style === 'none' && this.#needsDigest()) return
       this.#digestStyle = style
-      this.#weighDigest()
+      this.#weight = undefined
       yield
     }
   }
 
   lengthenDigest(): void {
     this.#digestStyle = 'long'
-    this.#weighDigest()
+    this.#weight = undefined
   }
 
   result(): Fitted {
@@ -322,7 +366,10 @@ export class Fitting {
   }
 
   get digestTokens(): number {
-    return this.#digestTokens
+    if (this.#weight !== undefined) return this.#weight
+    const text = this.#digestText()
+    this.#weight = text === undefined ? 0 : noteTokens(this.state.counter, text)
+    return this.#weight
   }
 
   #message(message: ViewMessage, index: number): ViewMessage {
@@ -358,21 +405,16 @@ export class Fitting {
   #needsDigest(): boolean {
     const isSpoken = ({ role }: ViewMessage): boolean => role !== 'system'
     if (this.messages.find(isSpoken)?.role !== 'user') return false
-    const first = this.messages.find(
-      (message, index) => isSpoken(message) && !this.#folded.has(index),
-    )
-    return first?.role !== 'user'
+    // Folding goes on from there: what stands before it was looked at.
+    for (; this.#start < this.messages.length; this.#start++) {
+      const message = this.messages[this.#start] as ViewMessage
+      if (isSpoken(message) && !this.#folded.has(this.#start)) return message.role !== 'user'
+    }
+    return true
   }
 
   #overhead(message: number): number {
     return overheadOf(this.messages[message]?.role ?? 'user')
-  }
-
-  #weighDigest(): void {
-    const text = this.#digestText()
-    const tokens = text === undefined ? 0 : noteTokens(this.state.counter, text)
-    this.total += tokens - this.#digestTokens
-    this.#digestTokens = tokens
   }
 
   /** The longest note that the ladder allows and that costs no more than what it replaces. */
@@ -408,7 +450,7 @@ export function noteTokens(counter: Counter, text: string): number {
   return overheadOf('user') + textTokens(counter, text)
 }
 
-function textTokens(counter: Counter, text: string): number {
+export function textTokens(counter: Counter, text: string): number {
   return mostTokens(counter, { type: 'text', text }, counter.count(text))
 }
 

@@ -1,6 +1,6 @@
 // The low and high mark of a cache-aware conversation: its size after a checkpoint, and the size at which the next one is due.
 
-import type { Prices } from './prices.ts'
+import type { Prices } from './cache-rules.ts'
 
 export interface Window {
   /** Tokens of conversation right after a checkpoint. */

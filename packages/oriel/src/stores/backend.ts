@@ -183,18 +183,25 @@ export interface IndexBatch {
 /**
  * The database's own text index, over tokens that were made before. Contracts:
  * - A token is indexed as it is; nothing is folded, split or left out.
+ * - The id of a passage is `n * 16 + hint`, with an `n` that grows in the order of indexing.
  * - `index` is atomic, and false unless the thread lives and is indexed up to `from`: two processes cannot index an entry twice.
+ * - A thread that was indexed by another analysis (`analysisVersion`) counts as not indexed. Each batch then replaces the passages of its own
+ *   entries, so that those behind it are still found by the former ones.
  * - Erasing a thread deletes its passages in the same write, tokens included.
  * - Reads answer for one tenant, and each row is of it.
  */
 export interface SearchIndex {
   index(batch: IndexBatch): Promise<boolean>
-  /** Threads that are longer than what is indexed of them, at most so many. */
+  /** Threads that are longer than what is indexed of them by this analysis, at most so many. */
   unindexed(scope: SearchScope, limit: number): Promise<readonly IndexProgress[]>
   /** How many passages there are. */
   count(scope: SearchScope): Promise<number>
-  /** The ids of passages that have the token, the newest first, at most so many. */
-  find(scope: SearchScope, token: string, limit: number): Promise<readonly number[]>
+  /** For each term the ids of the passages that have one of its tokens, the newest first, at most so many. */
+  find(
+    scope: SearchScope,
+    terms: readonly (readonly string[])[],
+    limit: number,
+  ): Promise<readonly (readonly number[])[]>
   passages(tenant: string, ids: readonly number[]): Promise<readonly IndexedPassage[]>
 }
 

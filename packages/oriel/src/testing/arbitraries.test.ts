@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { isObject } from '../core/log/json.ts'
+import type { Schema } from '../core/schema/schema.ts'
 import { presets } from '../policy/presets.ts'
 import { parsePolicy, policySchema } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
@@ -122,24 +122,31 @@ describe('policies', () => {
 const paths = 'toolOutput.directory'
 
 /** What samples must hold for a schema: `path: value` for each choice, and for numbers the smallest, a usual one, a huge one. */
-function valuesOf(schema: z.ZodType, path = ''): readonly string[] {
-  if (schema instanceof z.ZodOptional) return valuesOf(schema.unwrap() as z.ZodType, path)
-  if (schema instanceof z.ZodNullable) {
-    return [`${path}: null`, ...valuesOf(schema.unwrap() as z.ZodType, path)]
+function valuesOf(schema: Schema, path = ''): readonly string[] {
+  if (schema.isNullable === true) {
+    return [`${path}: null`, ...valuesOf({ ...schema, isNullable: false }, path)]
   }
-  if (schema instanceof z.ZodObject) {
-    const shape = Object.entries(schema.shape as Record<string, z.ZodType>)
-    return shape.flatMap(([name, value]) => valuesOf(value, path === '' ? name : `${path}.${name}`))
+  switch (schema.type) {
+    case 'object':
+      return Object.entries(schema.fields).flatMap(([name, value]) =>
+        valuesOf(value, path === '' ? name : `${path}.${name}`),
+      )
+    case 'record':
+      return valuesOf(schema.value, `${path}.*`)
+    case 'choice':
+      return schema.choices.map((choice) => `${path}: ${choice}`)
+    case 'boolean':
+      return [`${path}: true`, `${path}: false`]
+    case 'list':
+    case 'text':
+      return [`${path}: ${schema.type}`]
+    case 'number': {
+      const between = schema.isInteger ? ['usual', 'huge'] : ['1', 'share']
+      return [schema.min, ...between].map((value) => `${path}: ${value}`)
+    }
+    default:
+      throw new Error(`Nothing is known of the kind of ${path}.`)
   }
-  if (schema instanceof z.ZodRecord) return valuesOf(schema.valueType as z.ZodType, `${path}.*`)
-  if (schema instanceof z.ZodEnum) return schema.options.map((choice) => `${path}: ${choice}`)
-  if (schema instanceof z.ZodBoolean) return [`${path}: true`, `${path}: false`]
-  if (schema instanceof z.ZodReadonly) return [`${path}: list`]
-  if (schema instanceof z.ZodString) return [`${path}: text`]
-  if (!(schema instanceof z.ZodNumber)) throw new Error(`Nothing is known of the kind of ${path}.`)
-  const { minValue, isInt } = schema
-  const between = isInt ? [`${path}: usual`, `${path}: huge`] : [`${path}: 1`, `${path}: share`]
-  return [`${path}: ${minValue}`, ...between]
 }
 
 /** The same of a policy. */

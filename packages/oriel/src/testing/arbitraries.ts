@@ -1,10 +1,10 @@
 // fast-check arbitraries: valid conversations, policies and budgets.
 
 import * as fc from 'fast-check'
-import { z } from 'zod'
 import type { Audience, Block, Lifetime } from '../core/log/block.ts'
 import type { Draft, Expiry } from '../core/log/entry.ts'
 import type { JsonObject } from '../core/log/json.ts'
+import type { ObjectSchema, Schema } from '../core/schema/schema.ts'
 import { operatorPaths } from '../policy/caller-policy.ts'
 import { presets } from '../policy/presets.ts'
 import {
@@ -198,12 +198,12 @@ function partArbitrary<Part extends keyof Policy>(
   part: Part,
 ): fc.Arbitrary<NonNullable<Policy[Part]>> {
   // The schema checks exactly what the type says.
-  return valueArbitrary(part, policySchema.shape[part]) as fc.Arbitrary<NonNullable<Policy[Part]>>
+  return valueArbitrary(part, policySchema.fields[part]) as fc.Arbitrary<NonNullable<Policy[Part]>>
 }
 
 /** Policies given as parts: one or several. Shrinks to the empty policy. */
 export function policyPartsArbitrary(): fc.Arbitrary<Policy> {
-  const names = Object.keys(policySchema.shape) as (keyof Policy)[]
+  const names = Object.keys(policySchema.fields) as (keyof Policy)[]
   const alone = names.map((name) => partArbitrary(name).map((value): Policy => ({ [name]: value })))
   return fc
     .oneof(
@@ -219,36 +219,43 @@ export function policyPartsArbitrary(): fc.Arbitrary<Policy> {
 }
 
 /** Any value that a schema accepts, as far as the conversations here can tell values apart. */
-function valueArbitrary(path: string, schema: z.ZodType): fc.Arbitrary<unknown> {
+function valueArbitrary(path: string, schema: Schema): fc.Arbitrary<unknown> {
+  if (schema.isNullable === true)
+    return orNull(valueArbitrary(path, { ...schema, isNullable: false }))
   const field = path.replace(/^.*\./, '')
-  if (schema instanceof z.ZodOptional) return valueArbitrary(path, schema.unwrap() as z.ZodType)
-  if (schema instanceof z.ZodNullable) {
-    return orNull(valueArbitrary(path, schema.unwrap() as z.ZodType))
+  switch (schema.type) {
+    case 'object':
+      return fieldsArbitrary(path, schema)
+    case 'record':
+      return byName(
+        field === 'kinds' ? kindNames : toolNames,
+        valueArbitrary(`${path}.*`, schema.value),
+      )
+    case 'list':
+      // The one list of a policy: names of tools.
+      return fc.subarray([...toolNames])
+    case 'choice':
+      return fc.constantFrom(...schema.choices)
+    case 'boolean': {
+      const off = offSwitches[path]
+      return off === undefined ? fc.boolean() : seldomTrue().map((isOff) => isOff === off)
+    }
+    case 'text':
+      return fc.constantFrom(...promptIds)
+    case 'number':
+      if (!schema.isInteger) return shareArbitrary()
+      return counts(usual[path] ?? usual[field] ?? 20).map((n) => Math.max(schema.min ?? 0, n))
+    default:
+      throw new Error(`No generator for the kind of ${path}.`)
   }
-  if (schema instanceof z.ZodObject) return fieldsArbitrary(path, schema)
-  if (schema instanceof z.ZodRecord) {
-    const value = valueArbitrary(`${path}.*`, schema.valueType as z.ZodType)
-    return byName(field === 'kinds' ? kindNames : toolNames, value)
-  }
-  // The one list of a policy: names of tools.
-  if (schema instanceof z.ZodReadonly) return fc.subarray([...toolNames])
-  if (schema instanceof z.ZodEnum) return fc.constantFrom(...schema.options)
-  if (schema instanceof z.ZodBoolean) {
-    const off = offSwitches[path]
-    return off === undefined ? fc.boolean() : seldomTrue().map((isOff) => isOff === off)
-  }
-  if (schema instanceof z.ZodString) return fc.constantFrom(...promptIds)
-  if (!(schema instanceof z.ZodNumber)) throw new Error(`No generator for the kind of ${path}.`)
-  if (!schema.isInt) return shareArbitrary()
-  return counts(usual[path] ?? usual[field] ?? 20).map((n) => Math.max(schema.minValue ?? 0, n))
 }
 
-function fieldsArbitrary(path: string, schema: z.ZodObject): fc.Arbitrary<unknown> {
-  const shape = Object.entries(schema.shape as Record<string, z.ZodType>)
+function fieldsArbitrary(path: string, schema: ObjectSchema): fc.Arbitrary<unknown> {
+  const shape = Object.entries(schema.fields)
     .map(([name, value]) => [name, path === '' ? name : `${path}.${name}`, value] as const)
     .filter(([, own]) => !operatorPaths.has(own))
-  const requiredKeys = shape.flatMap(([name, , value]) =>
-    value instanceof z.ZodOptional ? [] : [name],
+  const requiredKeys = shape.flatMap(([name, , { isOptional }]) =>
+    isOptional === true ? [] : [name],
   )
   return fc.record(
     Object.fromEntries(shape.map(([name, own, value]) => [name, valueArbitrary(own, value)])),
@@ -257,7 +264,7 @@ function fieldsArbitrary(path: string, schema: z.ZodObject): fc.Arbitrary<unknow
 }
 
 /** The schema of one setting of `expiry`. */
-const settingSchema = rules.expiry.schema.shape.tools.unwrap().valueType
+const settingSchema = rules.expiry.schema.fields.tools.value
 
 /** Numbers up to which a field matters for the conversations here, by its path or name. */
 const usual: Readonly<Record<string, number>> = {

@@ -704,7 +704,8 @@ export class ThreadEngine {
   async #added(journal: Journal): Promise<Added> {
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(journal)
     const { recall: bounds } = this.#options
-    const memory = await memoryFor(journal, { bounds, isShown: this.shownNow() })
+    const isShown = bounds === undefined ? undefined : this.shownNow()
+    const memory = await memoryFor(journal, { bounds, isShown })
     return { pluginSystem, memory, tail: memory.blocks }
   }
 
@@ -978,6 +979,13 @@ function newestSeq({ facts }: Journal): number | undefined {
 const parsed = new WeakMap<JsonObject, Policy>()
 
 /** The newest policy in the log; without one, the empty policy. */
+/** The policy that a log says is in force, with the settings that were stored for its agent. */
+export function policyIn(journal: Pick<Journal, 'setting'>, rules: readonly CustomRule[]): Policy {
+  const own = loggedPolicy(journal, rules)
+  const policy = withStoredSettings(own, loggedStored(journal))
+  return policy === own ? own : parsePolicy(policy, 'policy', rules)
+}
+
 function loggedPolicy(journal: Pick<Journal, 'setting'>, rules: readonly CustomRule[]): Policy {
   const logged = journal.setting(settings.policy)
   if (logged === undefined) return parsePolicy(undefined)

@@ -42,7 +42,13 @@ export function DebugPanel({ parameters, messages, sent, hasThread }: DebugPanel
         <Fact name="Messages" value={formatCount(messages.length)} />
         <Fact
           name="In the view"
-          value={hasThread ? sent?.view && formatCount(sent.view.messages.length) : '0'}
+          value={
+            hasThread
+              ? sent?.messages === undefined
+                ? undefined
+                : formatCount(sent.messages)
+              : '0'
+          }
         />
       </dl>
       {data?.warnings.map((warning) => (

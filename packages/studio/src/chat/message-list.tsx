@@ -6,7 +6,7 @@ import { FormTag } from '../form-tag.tsx'
 import { formatCount } from '../numbers.ts'
 import type { ChatMessage } from './messages.ts'
 import type { Chat } from './use-chat.ts'
-import type { Sent } from './use-sent.ts'
+import type { Sent, ShownAs } from './use-sent.ts'
 
 export interface MessageListProps {
   readonly chat: Chat
@@ -113,9 +113,9 @@ function Message({
   readonly sent: Sent | undefined
 }): ReactNode {
   const { role, text, calls, seq } = message
-  const form = seq === undefined ? undefined : sent?.forms.get(seq)
-  const isGone = form === 'dropped'
-  const tag = form !== undefined && form !== 'full' && <FormTag form={form} />
+  const as = seq === undefined ? undefined : sent?.shown.of(seq)
+  const isGone = as?.form === 'dropped'
+  const tag = as !== undefined && <Shown as={as} />
   if (role === 'tool') return <ToolResult message={message} tag={tag} />
   return (
     <article className={`message message-${role}${isGone ? ' is-dropped' : ''}`} aria-label={role}>
@@ -130,6 +130,17 @@ function Message({
         </div>
       ))}
     </article>
+  )
+}
+
+/** In which form the model gets a message, and why. */
+function Shown({ as: { form, rule, reason } }: { readonly as: ShownAs }): ReactNode {
+  return (
+    <span className="shown-as">
+      <FormTag form={form} />
+      {rule !== undefined && <b>{rule}</b>}
+      {reason !== undefined && <span className="muted">{reason}</span>}
+    </span>
   )
 }
 

@@ -1,8 +1,8 @@
-// Edit list of a thread, grouped by epoch, newest first.
+// Edit list of a thread, grouped by epoch, newest first, loaded page by page.
 
 import { type ReactNode, useState } from 'react'
 import { api } from '../api.ts'
-import type { ListedEdit, ThreadSummary } from '../contract.ts'
+import type { EditRow, EditsPage, EpochRow, ThreadSummary } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
 import { Empty, Failure, Loading } from '../notice.tsx'
 import { formatCount, formatTokens } from '../numbers.ts'
@@ -14,16 +14,15 @@ export interface EditsProps {
   readonly onChange: () => void
 }
 
-/** Epochs shown initially. */
-const pageSize = 50
+const pageSize = 100
 
 export function Edits({ thread, version, onChange }: EditsProps): ReactNode {
+  const [shown, setShown] = useState(pageSize)
   const { data, error, reload } = useLoad(
     thread.id,
-    (signal) => api.edits(thread.id, signal),
-    version,
+    (signal) => load(thread.id, shown, signal),
+    version + shown / pageSize,
   )
-  const [shown, setShown] = useState(pageSize)
   const [problem, setProblem] = useState<Error>()
   const undo = (id: string): void => {
     setProblem(undefined)
@@ -34,43 +33,50 @@ export function Edits({ thread, version, onChange }: EditsProps): ReactNode {
   if (data.edits.length === 0) {
     return <Empty title="No edits yet.">The model sees the log as it is.</Empty>
   }
-  const live = data.edits.filter((edit) => edit.live)
-  const newest = new Map(live.map((edit) => [placeOf(edit), edit.id]))
-  const isInForce = (edit: ListedEdit): boolean => newest.get(placeOf(edit)) === edit.id
-  const epochs = [...Map.groupBy(data.edits, ({ epoch }) => epoch)].reverse()
+  const epochs = new Map(data.epochs.map((epoch) => [epoch.id, epoch]))
   return (
     <div className="edits">
       {problem !== undefined && <Failure error={problem} />}
-      {epochs.slice(0, shown).map(([epoch, edits]) => (
-        <Epoch key={epoch} id={epoch} edits={edits} isInForce={isInForce} onUndo={undo} />
+      {[...Map.groupBy(data.edits, ({ epoch }) => epoch)].map(([id, edits]) => (
+        <Epoch key={id} epoch={epochs.get(id)} id={id} edits={edits} onUndo={undo} />
       ))}
-      {epochs.length > shown && (
+      {data.next !== undefined && (
         <button type="button" className="more" onClick={() => setShown(shown + pageSize)}>
-          Show more
+          Show more ({formatCount(data.count - data.edits.length)} older)
         </button>
       )}
     </div>
   )
 }
 
+/** As many pages as are shown. */
+async function load(thread: string, count: number, signal: AbortSignal): Promise<EditsPage> {
+  let page = await api.edits(thread, { limit: pageSize, before: undefined }, signal)
+  while (page.next !== undefined && page.edits.length < count) {
+    const { edits, epochs } = page
+    const more = await api.edits(thread, { limit: pageSize, before: page.next }, signal)
+    page = { ...more, edits: [...edits, ...more.edits], epochs: [...epochs, ...more.epochs] }
+  }
+  return page
+}
+
 interface EpochProps {
   readonly id: string
-  readonly edits: readonly ListedEdit[]
-  /** True if no newer edit of the same block supersedes it. */
-  readonly isInForce: (edit: ListedEdit) => boolean
+  readonly epoch: EpochRow | undefined
+  readonly edits: readonly EditRow[]
   readonly onUndo: (id: string) => void
 }
 
-function Epoch({ id, edits, isInForce, onUndo }: EpochProps): ReactNode {
-  const saved = edits.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0)
-  const at = edits[0]?.at ?? 0
+function Epoch({ id, epoch, edits, onUndo }: EpochProps): ReactNode {
+  const { at = 0, edits: count = edits.length, tokensSaved = 0 } = epoch ?? {}
+  const isInForce = ({ state }: EditRow): boolean => state === 'in-force'
   return (
     <section className="epoch" aria-label={`Epoch ${id}`}>
       <h2>
         <span className="id">{id}</span>
         <span>
-          {formatCount(edits.length)} {edits.length === 1 ? 'edit' : 'edits'}, {formatTokens(saved)}{' '}
-          tokens saved
+          {formatCount(count)} {count === 1 ? 'edit' : 'edits'}, {formatTokens(tokensSaved)} tokens
+          saved
         </span>
         <time dateTime={new Date(at).toISOString()}>{new Date(at).toLocaleTimeString()}</time>
         {edits.some(isInForce) && (
@@ -98,7 +104,7 @@ function Epoch({ id, edits, isInForce, onUndo }: EpochProps): ReactNode {
                 Undo
               </button>
             ) : (
-              <span className="tag">{edit.live ? 'superseded' : 'undone'}</span>
+              <span className="tag">{edit.state}</span>
             )}
           </li>
         ))}
@@ -107,15 +113,8 @@ function Epoch({ id, edits, isInForce, onUndo }: EpochProps): ReactNode {
   )
 }
 
-/**
- * Identity of an edit's target: newer edits of the same target supersede older ones. All
- * checkpoints share one.
- */
-function placeOf({ target, text }: ListedEdit): string {
-  return 'ranges' in target && text !== undefined ? 'checkpoint' : JSON.stringify(target)
-}
-
-function targetOf({ target }: ListedEdit): string {
-  if ('seq' in target) return `entry ${target.seq}, block ${target.block + 1}`
-  return `entries ${target.ranges.map(([from, to]) => (from === to ? from : `${from}–${to}`)).join(', ')}`
+function targetOf({ from, to, runs, block }: EditRow): string {
+  if (block !== undefined) return `entry ${from}, block ${block + 1}`
+  if (from === to) return `entry ${from}`
+  return `entries ${from}–${to}${runs > 1 ? `, in ${formatCount(runs)} runs` : ''}`
 }

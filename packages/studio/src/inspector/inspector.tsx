@@ -67,6 +67,7 @@ export function Inspector({ thread, outline, steps, onChange }: InspectorProps):
         {rows.length > 0 && (
           <RowList
             thread={id}
+            outline={data?.name ?? ''}
             rows={rows}
             place={place}
             onToggle={(from) => setChosenRuns((before) => toggled(before, from))}
@@ -114,14 +115,16 @@ function NoRows({ isEmpty }: { readonly isEmpty: boolean }): ReactNode {
 
 interface RowListProps {
   readonly thread: string
+  /** The name of the outline. */
+  readonly outline: string
   readonly rows: readonly Row[]
   readonly place: number
   readonly onToggle: (from: number) => void
 }
 
-function RowList({ thread, rows, place, onToggle }: RowListProps): ReactNode {
+function RowList({ thread, outline, rows, place, onToggle }: RowListProps): ReactNode {
   const { params } = useAddress()
-  const textOf = useTexts(thread)
+  const textOf = useTexts(thread, outline)
   const shown = ['step', 'show', 'only', 'of'].map((name) => params.get(name) ?? '')
   return (
     <VirtualList

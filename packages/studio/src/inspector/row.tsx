@@ -117,7 +117,11 @@ function Line({
           <div className="beside">
             <Said preview={preview} label="Log" />
             <Said
-              preview={{ text: row.text ?? '', length: (row.text ?? '').length }}
+              preview={
+                preview?.shown === undefined
+                  ? undefined
+                  : { text: preview.shown, length: preview.shown.length }
+              }
               label="View"
             />
           </div>

@@ -79,8 +79,8 @@ function Paid({ step }: { readonly step: TimelineStep }): ReactNode {
     <>
       {cost !== undefined && <b>{formatDollars(cost.dollars)}</b>}
       <span className="muted">
-        {formatTokens(input)} input tokens,{' '}
-        {formatPercent(input === 0 ? 0 : usage.cacheRead / input)} cached
+        {formatTokens(input)} tokens by the provider’s count,{' '}
+        {formatPercent(input === 0 ? 0 : usage.cacheRead / input)} of them cached
       </span>
       {cacheBreak !== undefined && (
         <span className="tag tag-break">

@@ -16,6 +16,7 @@ import { WhatIf } from '../what-if/what-if.tsx'
 import { ContextBar } from './context-bar.tsx'
 import { Edits } from './edits.tsx'
 import { Inspector } from './inspector.tsx'
+import { useOutline, useTimeline } from './use-outline.ts'
 
 const tabs = [
   ['inspector', 'Inspector'],
@@ -44,13 +45,9 @@ export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
   })
   const asked = params.get('step')
   const step = asked === 'next' ? 'next' : stepNumber(asked)
-  const timeline = useLoad(id, (signal) => api.timeline(id, signal), version)
+  const timeline = useTimeline(id, version)
   const isInspector = tab === 'inspector'
-  const outline = useLoad(
-    isInspector ? `${id} ${step}` : undefined,
-    (signal) => api.outline(id, step, signal),
-    version,
-  )
+  const outline = useOutline(isInspector ? id : undefined, step, version)
   const steps = timeline.data?.steps ?? noSteps
   if (thread.error !== undefined) return <Failure error={thread.error} onRetry={thread.reload} />
   if (thread.data === undefined) return <Loading what="the thread" />

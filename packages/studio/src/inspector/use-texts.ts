@@ -1,4 +1,4 @@
-// Hook for originals, loaded lazily from the log, a page at a time.
+// Hook for originals, loaded lazily from the log, a page at a time, with what the request shows in the place of reduced ones.
 
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { api } from '../api.ts'
@@ -6,13 +6,22 @@ import type { BlockRow, Preview } from '../contract.ts'
 
 const pageSize = 100
 
-export type TextOf = (row: Pick<BlockRow, 'seq' | 'index'>) => Preview | undefined
+export type TextOf = (row: Pick<BlockRow, 'seq' | 'index' | 'form'>) => Preview | undefined
 
-/** The beginning of an original; undefined while it loads. The log never changes, so nothing is loaded twice. */
-export function useTexts(thread: string): TextOf {
-  const texts = useRef(new Map<string, Preview>())
-  /** The newest entry that was there when a page was read; Infinity while it is read. */
-  const pages = useRef(new Map<number, number>())
+interface Loaded {
+  readonly preview: Preview
+  /** The outline that it was loaded for. */
+  readonly of: string
+}
+
+/**
+ * The beginning of an original; undefined while it loads. `of` names the outline. The log never changes, so that an original is loaded once;
+ * what stands in the place of reduced ones is loaded for each outline.
+ */
+export function useTexts(thread: string, of: string): TextOf {
+  const texts = useRef(new Map<string, Loaded>())
+  /** Pages that were asked for, by outline and number, each with the newest entry that it had; Infinity while it is read. */
+  const pages = useRef(new Map<string, number>())
   const [, setCount] = useState(0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another thread, other texts.
   useEffect(() => {
@@ -21,37 +30,39 @@ export function useTexts(thread: string): TextOf {
   }, [thread])
   const ask = useCallback(
     async (page: number) => {
-      pages.current.set(page, Number.POSITIVE_INFINITY)
+      const key = `${of} ${page}`
+      pages.current.set(key, Number.POSITIVE_INFINITY)
       try {
-        const found = await api.texts(thread, 1 + page * pageSize, pageSize)
+        const found = await api.texts(thread, { from: 1 + page * pageSize, limit: pageSize, of })
         let newest = 0
-        for (const [key, text] of Object.entries(found.texts)) {
-          texts.current.set(key, text)
-          newest = Math.max(newest, Number(key.split('/')[0]))
+        for (const [name, preview] of Object.entries(found.texts)) {
+          texts.current.set(name, { preview, of })
+          newest = Math.max(newest, Number(name.split('/')[0]))
         }
-        pages.current.set(page, newest)
+        pages.current.set(key, newest)
         setCount((before) => before + 1)
       } catch {
-        pages.current.delete(page)
+        pages.current.delete(key)
       }
     },
-    [thread],
+    [thread, of],
   )
   return useCallback(
-    ({ seq, index }) => {
+    ({ seq, index, form }) => {
       const known = texts.current.get(`${seq}/${index}`)
-      if (known !== undefined) return known
+      const isReduced = form !== 'full' && form !== 'dropped'
+      if (known !== undefined && (!isReduced || known.of === of)) return known.preview
       const page = Math.floor((seq - 1) / pageSize)
-      const newest = pages.current.get(page)
-      // Not during rendering: a cached response would set state at once.
-      if (newest === undefined || seq > newest) {
-        queueMicrotask(() => {
-          const read = pages.current.get(page)
-          if (read === undefined || seq > read) void ask(page)
-        })
+      const isMissing = (): boolean => {
+        const newest = pages.current.get(`${of} ${page}`)
+        return newest === undefined || seq > newest
       }
-      return undefined
+      // Not during rendering: a cached response would set state at once.
+      if (isMissing()) queueMicrotask(() => isMissing() && void ask(page))
+      if (known === undefined) return undefined
+      const { shown: _shown, ...original } = known.preview
+      return original
     },
-    [ask],
+    [ask, of],
   )
 }

@@ -34,7 +34,7 @@ export function Sums({ overview, isDemo }: SumsProps): ReactNode {
           note={
             cost === undefined || cost.withoutOriel === 0
               ? `${formatTokens(avoided)} tokens not sent`
-              : `${formatPercent(Math.abs(saved) / cost.withoutOriel)} of ${formatDollars(cost.withoutOriel)} for everything in full`
+              : `${formatPercent(Math.abs(saved) / cost.withoutOriel)} of ${formatDollars(cost.withoutOriel)} in full`
           }
           tone={saved > 0 ? 'good' : undefined}
         />

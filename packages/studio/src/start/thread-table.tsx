@@ -46,6 +46,7 @@ export function ThreadTable(props: {
       <thead>
         <tr>
           <th scope="col">Thread</th>
+          <th scope="col">Agent</th>
           {['Messages', 'Log', 'View', 'Saved', 'Cached', 'Cost'].map((name) => (
             <th key={name} scope="col" className="number">
               {name}
@@ -93,6 +94,7 @@ function ThreadRow({ thread, whose, now }: ThreadRowProps): ReactNode {
           )}
         </div>
       </th>
+      <td data-label="Agent">{thread.agent ?? <span className="muted">–</span>}</td>
       <td className="number" data-label="Messages" title={`${formatCount(steps)} steps`}>
         {formatCount(messages)}
       </td>

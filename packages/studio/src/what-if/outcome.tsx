@@ -1,27 +1,14 @@
 // Comparison of three policies on one log: send everything, the thread's own, and the one to try.
 
 import type { ReactNode } from 'react'
-import type { Form, OtherView, ViewBlock } from '../contract.ts'
+import type { Comparison, DifferentBlock, Form, PolicyOutcome } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
 import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
-import { VirtualList } from '../virtual-list.tsx'
-
-export interface OutcomeProps {
-  /** All from the first message on. */
-  readonly everything: OtherView
-  readonly own: OtherView
-  readonly other: OtherView
-}
 
 const forms: readonly Form[] = ['full', 'clipped', 'summarized', 'omitted', 'dropped']
 
-export function Outcome({ everything, own, other }: OutcomeProps): ReactNode {
-  const before = new Map(own.blocks.map((block) => [`${block.seq}/${block.index}`, block]))
-  const different = other.blocks.filter((block) => {
-    const mine = before.get(`${block.seq}/${block.index}`)
-    return mine?.form !== block.form || mine.text !== block.text
-  })
-  const all = [everything, own, other] as const
+export function Outcome({ comparison }: { readonly comparison: Comparison }): ReactNode {
+  const { outcomes: all, different } = comparison
   const hasReplay = all.every(({ replay }) => replay !== undefined)
   return (
     <>
@@ -31,7 +18,7 @@ export function Outcome({ everything, own, other }: OutcomeProps): ReactNode {
             <th scope="col">
               <span className="sr-only">What</span>
             </th>
-            {['Send everything', 'Now', 'This policy'].map((name) => (
+            {['Send everything', 'Own policy', 'This policy'].map((name) => (
               <th key={name} scope="col" className="number">
                 {name}
               </th>
@@ -41,100 +28,116 @@ export function Outcome({ everything, own, other }: OutcomeProps): ReactNode {
         <tbody>
           <Compared
             name="Tokens of the next request"
-            values={all.map(({ tokens }) => tokens.after)}
+            values={all.map(({ tokens }) => tokens)}
             format={formatTokens}
           />
           <Compared
             name="Messages in it"
-            values={all.map(({ messages }) => messages.length)}
+            values={all.map(({ messages }) => messages)}
             format={formatCount}
             isNeutral
           />
-          {hasReplay && <ReplayRows views={all} />}
-          {forms.map((form) => (
+          {hasReplay && <ReplayRows outcomes={all} />}
+          {(all[0]?.rules.stated ?? 0) > 0 && (
             <Compared
-              key={form}
-              name={`Blocks ${form}`}
-              values={all.map((view) => countOf(view, form))}
+              name={`Standing instructions kept, of ${formatCount(all[0]?.rules.stated ?? 0)}`}
+              values={all.map(({ rules }) => rules.kept)}
               format={formatCount}
               isNeutral
             />
-          ))}
+          )}
+          {forms
+            .filter((form) => all.some((one) => one.forms[form] > 0))
+            .map((form) => (
+              <Compared
+                key={form}
+                name={`Blocks ${form}`}
+                values={all.map((one) => one.forms[form])}
+                format={formatCount}
+                isNeutral
+              />
+            ))}
         </tbody>
       </table>
       <p className="muted small">
         {hasReplay
-          ? 'Replayed from the first message on, without a summarizing model. What begins like the request before is read from the cache, the rest is written to it.'
+          ? 'All three are replayed from the first message on, without a summarizing model. What begins like the request before is read from the cache, the rest is written to it. A fact is a value that a later call or answer used; one that is not in sight may still be looked up by its id.'
           : 'This thread has more than 2,000 messages: only its next request is compared, not the cost of every step.'}
       </p>
       <h2>
-        {different.length === 0
+        {different.count === 0
           ? 'The model would see the same as now.'
-          : `${formatCount(different.length)} ${different.length === 1 ? 'block' : 'blocks'} would look different`}
+          : `${formatCount(different.count)} ${different.count === 1 ? 'block' : 'blocks'} would look different`}
       </h2>
-      {different.length > 0 && (
-        <VirtualList
-          label="Blocks that would look different"
-          count={different.length}
-          guess={64}
-          resetKey={other.id}
-          keyOf={(index) => `${different[index]?.seq}/${different[index]?.index}`}
-          renderRow={(index) => (
-            <Different
-              block={different[index]}
-              before={before.get(`${different[index]?.seq}/${different[index]?.index}`)}
-            />
-          )}
-        />
+      {different.count > 0 && (
+        <ul className="different-list" aria-label="Blocks that would look different">
+          {different.blocks.map((block) => (
+            <Different key={`${block.seq}/${block.index}`} block={block} />
+          ))}
+        </ul>
+      )}
+      {different.count > different.blocks.length && (
+        <p className="muted small">The first {formatCount(different.blocks.length)} are listed.</p>
       )}
     </>
   )
 }
 
-/** What all steps together would have sent and cost. */
-function ReplayRows({ views }: { readonly views: readonly OtherView[] }): ReactNode {
-  const replays = views.map(({ replay }) => replay)
-  const isPriced = replays.every((replay) => replay?.dollars !== undefined)
+/** What all steps together would have sent, cost and kept. */
+function ReplayRows({ outcomes }: { readonly outcomes: readonly PolicyOutcome[] }): ReactNode {
+  const replays = outcomes.flatMap(({ replay }) => replay ?? [])
+  const isPriced = replays.every((replay) => replay.dollars !== undefined)
+  const needed = replays[0]?.facts.needed ?? 0
   return (
     <>
       {isPriced && (
         <Compared
           name={`Input cost of all ${formatCount(replays[0]?.steps ?? 0)} steps`}
-          values={replays.map((replay) => replay?.dollars ?? 0)}
+          values={replays.map(({ dollars = 0 }) => dollars)}
           format={formatDollars}
         />
       )}
       <Compared
         name="Input tokens of all steps"
-        values={replays.map((replay) => replay?.input ?? 0)}
+        values={replays.map(({ input }) => input)}
         format={formatTokens}
       />
       <Compared
         name="Of them from the cache"
-        values={replays.map((replay) =>
-          replay === undefined || replay.input === 0 ? 0 : replay.repeated / replay.input,
-        )}
+        values={replays.map(({ cached, input }) => (input === 0 ? 0 : cached / input))}
         format={formatPercent}
         isNeutral
       />
       <Compared
         name="Cache breaks"
-        values={replays.map((replay) => replay?.breaks ?? 0)}
+        values={replays.map(({ breaks }) => breaks)}
         format={formatCount}
         isNeutral
       />
       <Compared
         name="Folds"
-        values={replays.map((replay) => replay?.folds ?? 0)}
+        values={replays.map(({ folds }) => folds)}
         format={formatCount}
         isNeutral
       />
+      {needed > 0 && (
+        <>
+          <Compared
+            name={`Facts in sight, of ${formatCount(needed)}`}
+            values={replays.map(({ facts }) => facts.visible / Math.max(1, facts.needed))}
+            format={formatPercent}
+            isNeutral
+          />
+          <Compared
+            name="Facts out of reach"
+            values={replays.map(({ facts }) => facts.lost)}
+            format={formatCount}
+            isNeutral
+          />
+        </>
+      )}
     </>
   )
-}
-
-function countOf({ blocks }: OtherView, form: Form): number {
-  return blocks.filter((block) => block.form === form).length
 }
 
 interface ComparedProps {
@@ -168,23 +171,17 @@ function Compared({ name, values, format, isNeutral = false }: ComparedProps): R
   )
 }
 
-interface DifferentProps {
-  readonly block: ViewBlock | undefined
-  readonly before: ViewBlock | undefined
-}
-
-function Different({ block, before }: DifferentProps): ReactNode {
-  if (block === undefined) return null
+function Different({ block }: { readonly block: DifferentBlock }): ReactNode {
   return (
-    <div className="different">
+    <li className="different">
       <div className="why">
         <span className="row-seq">{block.seq}</span>
         <span>{block.role}</span>
-        <FormTag form={before?.form ?? 'full'} /> → <FormTag form={block.form} />
+        <FormTag form={block.before} /> → <FormTag form={block.form} />
         {block.rule !== undefined && <b>{block.rule}</b>}
         <span className="muted">{block.reason}</span>
       </div>
-      <div className="preview">{block.text.slice(0, 300)}</div>
-    </div>
+      <div className="preview">{block.text}</div>
+    </li>
   )
 }

@@ -1,13 +1,16 @@
-// Policy page: try another policy on this thread from its first message on, and apply it.
+// Policy page: a form for another policy with its outcome beside it, live; try, apply, or take it along as an agent template.
 
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { setParams, useAddress } from '../address.ts'
 import { api } from '../api.ts'
-import type { Info, Policy, ThreadSummary } from '../contract.ts'
+import type { Info, JsonObject, Policy, ThreadSummary } from '../contract.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { Failure } from '../notice.tsx'
+import { formatPercent } from '../numbers.ts'
+import { useDebounced } from '../use-debounced.ts'
 import { useLoad } from '../use-load.ts'
 import { Outcome } from './outcome.tsx'
+import { PolicyForm } from './policy-form.tsx'
 import { templateOf } from './template.ts'
 
 export interface WhatIfProps {
@@ -25,53 +28,88 @@ export function WhatIf({ thread, info, onApplied }: WhatIfProps): ReactNode {
   const { params } = useAddress()
   const [isStopped, setStopped] = useState(false)
   const named = params.get('policy')
-  // At once for a thread that is replayed in a moment.
-  const usual =
-    thread.messages <= maxAtOnce && info.presets.includes(usualPreset) ? usualPreset : null
+  const isLive = thread.messages <= maxAtOnce
+  const usual = isLive && info.presets.includes(usualPreset) ? usualPreset : null
   const asked = isStopped ? null : (named ?? (usual === null ? null : written(usual, info)))
   const [text, setText] = useState(() => written(named ?? usual ?? thread.policy ?? {}, info))
-  const [problem, setProblem] = useState<string>()
-  const [done, setDone] = useState(0)
-  // Both at once, each of them one replay after the other: a caller may run few at a time.
-  const base = useLoad(asked === null ? undefined : thread.id, async (signal) => {
-    setDone(0)
-    const everything = await api.whatIf(thread.id, {}, signal)
-    setDone(1)
-    return { everything, own: await api.whatIf(thread.id, thread.policy ?? {}, signal) }
+  const [progress, setProgress] = useState(0)
+  const compared = useLoad(asked === null ? undefined : `${thread.id} ${asked}`, (signal) => {
+    setProgress(0)
+    const policies = [{}, thread.policy ?? {}, parse(asked ?? '')]
+    return api.compare(thread.id, policies, { signal, onProgress: setProgress })
   })
-  const other = useLoad(asked === null ? undefined : `${thread.id} ${asked}`, (signal) =>
-    api.whatIf(thread.id, parse(asked ?? ''), signal),
-  )
-  const ready = base.data === undefined ? done : 2
-  const count = ready + (other.data === undefined ? 0 : 1)
-  const error = other.error ?? base.error
   const run = (policy: string): void => {
-    setProblem(undefined)
     setStopped(false)
-    try {
-      parse(policy)
-      setParams({ policy })
-    } catch {
-      setProblem('This is not valid JSON.')
-    }
+    if (problemOf(policy) === undefined) setParams({ policy })
+  }
+  const runSoon = useDebounced(() => isLive && run(text))
+  const change = (policy: string): void => {
+    setText(policy)
+    runSoon()
   }
   return (
     <div className="what-if">
-      <form
-        aria-label="Policy to try"
-        onSubmit={(event) => {
-          event.preventDefault()
-          run(text)
-        }}
-      >
+      <PolicyEditor thread={thread} info={info} text={text} onChange={change} onRun={run}>
+        <ApplyButton thread={thread} text={text} onApplied={onApplied} />
+      </PolicyEditor>
+      <div className="what-if-result" aria-live="polite">
+        {compared.error !== undefined && <Failure error={compared.error} />}
+        {asked !== null && compared.isLoading && (
+          <div className="notice" role="status">
+            <progress max={1} value={progress} aria-label="Replay" />
+            Replaying the thread under three policies: {formatPercent(progress)}
+            <button type="button" onClick={() => setStopped(true)}>
+              Stop
+            </button>
+          </div>
+        )}
+        {asked === null && (
+          <p className="muted">
+            {isStopped ? 'Stopped. ' : ''}The messages of this thread are replayed under the policy,
+            from the first one on. Nothing is stored. “Apply” makes it the policy of this thread.
+          </p>
+        )}
+        {compared.data !== undefined && <Outcome comparison={compared.data} />}
+      </div>
+    </div>
+  )
+}
+
+interface PolicyEditorProps {
+  readonly thread: ThreadSummary
+  readonly info: Info
+  readonly text: string
+  readonly onChange: (text: string) => void
+  readonly onRun: (text: string) => void
+  readonly children: ReactNode
+}
+
+function PolicyEditor(props: PolicyEditorProps): ReactNode {
+  const { thread, info, text, onChange, onRun, children } = props
+  const { params } = useAddress()
+  const isJson = params.get('edit') === 'json'
+  const fields = useLoad('fields', (signal) => api.policyFields(signal))
+  const problem = problemOf(text)
+  const policy = problem === undefined ? objectOf(text, info) : undefined
+  const template = async (): Promise<string> =>
+    JSON.stringify(templateOf(parse(text), thread.model), undefined, 2)
+  return (
+    <form
+      aria-label="Policy to try"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onRun(text)
+      }}
+    >
+      <div className="policy-head">
         <label>
           Start from a preset
           <select
             value=""
             onChange={(event) => {
-              const policy = written(event.target.value, info)
-              setText(policy)
-              run(policy)
+              const chosen = written(event.target.value, info)
+              onChange(chosen)
+              onRun(chosen)
             }}
           >
             <option value="" disabled>
@@ -82,54 +120,65 @@ export function WhatIf({ thread, info, onApplied }: WhatIfProps): ReactNode {
             ))}
           </select>
         </label>
+        <button
+          type="button"
+          aria-pressed={isJson}
+          onClick={() => setParams({ edit: isJson ? undefined : 'json' })}
+        >
+          JSON
+        </button>
+      </div>
+      <div className="actions">
+        <button type="submit" className="primary">
+          Try it
+        </button>
+        {children}
+        <DownloadButton text={template} />
+        <CopyButton label="Copy as agent template" text={template} />
+      </div>
+      {problem !== undefined && (
+        <p role="alert" className="warning">
+          {problem}
+        </p>
+      )}
+      {isJson || policy === undefined ? (
         <label>
-          Policy
+          Policy as JSON
           <textarea
-            rows={16}
+            rows={18}
             spellCheck={false}
             data-slash=""
             value={text}
-            onChange={(event) => setText(event.target.value)}
+            onChange={(event) => onChange(event.target.value)}
           />
         </label>
-        <div className="actions">
-          <button type="submit" className="primary">
-            Try it
-          </button>
-          <CopyButton
-            label="Copy as agent template"
-            text={async () => JSON.stringify(templateOf(parse(text), thread.model), undefined, 2)}
-          />
-          <ApplyButton thread={thread} text={text} onApplied={onApplied} />
-        </div>
-        {problem !== undefined && (
-          <p role="alert" className="warning">
-            {problem}
-          </p>
-        )}
-      </form>
-      <div className="what-if-result" aria-live="polite">
-        {error !== undefined && <Failure error={error} />}
-        {asked !== null && count < 3 && error === undefined && (
-          <div className="notice" role="status">
-            <progress max={3} value={count} aria-label="Replays" />
-            Replaying the thread: {count} of 3 policies
-            <button type="button" onClick={() => setStopped(true)}>
-              Stop
-            </button>
-          </div>
-        )}
-        {asked === null && (
-          <p className="muted">
-            The messages of this thread are replayed under the policy, from the first one on.
-            Nothing is stored. “Apply” makes it the policy of this thread.
-          </p>
-        )}
-        {base.data !== undefined && other.data !== undefined && (
-          <Outcome {...base.data} other={other.data} />
-        )}
-      </div>
-    </div>
+      ) : (
+        <PolicyForm
+          fields={fields.data?.fields ?? []}
+          policy={policy}
+          onChange={(next) => onChange(JSON.stringify(next, undefined, 2))}
+        />
+      )}
+    </form>
+  )
+}
+
+/** Saves the policy as the template of an agent: a file for the folder that the configuration names as `agents`. */
+function DownloadButton({ text }: { readonly text: () => Promise<string> }): ReactNode {
+  const [address, setAddress] = useState<string>()
+  useEffect(() => () => URL.revokeObjectURL(address ?? ''), [address])
+  const save = async (): Promise<void> => {
+    const url = URL.createObjectURL(new Blob([await text()], { type: 'application/json' }))
+    const link = document.createElement('a')
+    link.href = url
+    link.download = 'my-agent.json'
+    link.click()
+    setAddress(url)
+  }
+  return (
+    <button type="button" onClick={() => void save()}>
+      Save as agent template
+    </button>
   )
 }
 
@@ -197,4 +246,24 @@ function written(policy: Policy | string, { presetPolicies }: Info): string {
 function parse(text: string): Policy | string {
   const trimmed = text.trim()
   return /^[a-z][a-z-]*$/.test(trimmed) ? trimmed : (JSON.parse(trimmed) as Policy)
+}
+
+/** The policy as an object; a preset's name as its settings. */
+function objectOf(text: string, { presetPolicies }: Info): JsonObject | undefined {
+  const policy = parse(text)
+  const object = typeof policy === 'string' ? presetPolicies[policy] : policy
+  return object as JsonObject | undefined
+}
+
+/** What is wrong with a text; undefined for a policy, as far as the page can tell. */
+function problemOf(text: string): string | undefined {
+  try {
+    const policy = parse(text)
+    const isPolicy =
+      typeof policy === 'string' ||
+      (typeof policy === 'object' && policy !== null && !Array.isArray(policy))
+    return isPolicy ? undefined : 'A policy is an object.'
+  } catch {
+    return 'This is not valid JSON.'
+  }
 }

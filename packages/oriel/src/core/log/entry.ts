@@ -284,6 +284,8 @@ export interface RequestEntry extends EntryFields {
 
 /** What the record of a request says beside what was sent. */
 export interface RequestDetails {
+  /** The agent that it was made for, where the host named it. */
+  readonly agent?: string
   /** Tokens of the request, by the thread's counter. */
   readonly tokens?: number
   /** The same by category: system, tools, summary, user, assistant, results. Categories without tokens are left out. */

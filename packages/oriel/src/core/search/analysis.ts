@@ -1,5 +1,11 @@
 // The one analysis of text for search. Databases only index the tokens that it gives, so that all stores find and rank the same.
 
+/**
+ * Grows with every change to the tokens of a text or to where its passages are cut. What was indexed by another analysis is indexed again
+ * when it is next searched.
+ */
+export const analysisVersion = 2
+
 /** Longer words are not indexed whole: they are encoded data, not names. */
 const maxToken = 64
 
@@ -25,7 +31,7 @@ const boundaries =
 export function analyse(text: string): readonly string[] {
   const tokens: string[] = []
   // In the compatible form: full-width letters are letters, and "⅐" is 1 and 7.
-  for (const [word] of text.slice(0, maxAnalysed).normalize('NFKC').matchAll(words)) {
+  for (const { word } of wordsIn(text.slice(0, maxAnalysed).normalize('NFKC'))) {
     const lower = fold(word)
     if (isPlainWord.test(lower) && !hasBoundary(word)) push(tokens, stem(lower))
     else if (unspaced.test(word)) pushPairs(tokens, lower)
@@ -34,20 +40,12 @@ export function analyse(text: string): readonly string[] {
   return tokens
 }
 
-/** The tokens of a query: each once, without words that are in every text, unless there is nothing else. */
-export function analyseQuery(query: string): readonly string[] {
-  const all = [...new Set(analyse(query.slice(0, maxQuery)))]
-  const telling = all.filter((token) => !stopWords.has(token))
-  return (telling.length === 0 ? all : telling).slice(0, maxTerms)
+/** The words of a text as they are written, each with where it stands. */
+export function* wordsIn(
+  text: string,
+): Generator<{ readonly word: string; readonly index: number }> {
+  for (const { 0: word, index } of text.matchAll(words)) yield { word, index }
 }
-
-/** Whether a word asks for something rather than names it: it counts, but little. */
-export function isWeak(token: string): boolean {
-  return weakWords.has(token)
-}
-
-const maxQuery = 2000
-const maxTerms = 32
 
 function hasBoundary(word: string): boolean {
   return /[a-z][A-Z]|[A-Z][A-Z][a-z]/.test(word)
@@ -89,7 +87,9 @@ function pushCompound(tokens: string[], word: string, lower: string): void {
   for (const part of parts) push(tokens, isPlainWord.test(part) ? stem(part) : part)
   if (parts.length < 2) return
   const whole = own === word ? lower : fold(own)
-  push(tokens, whole.replaceAll(/['’\\]+/g, '/').replace(/^_+/, ''))
+  // "iPhone" and "YouTube" are also written in small letters, and then have a stem.
+  const isName = isPlainWord.test(whole)
+  push(tokens, isName ? stem(whole) : whole.replaceAll(/['’\\]+/g, '/').replace(/^_+/, ''))
   // A long path is also found by its name.
   const name = /[^/\\]+$/.exec(whole)?.[0] ?? ''
   if (name !== whole && /[._-]/.test(name)) push(tokens, name.replace(/^[^\p{L}\p{N}]+/u, ''))
@@ -117,37 +117,26 @@ function ended(base: string): string {
   return isDoubled && !/[lsz]$/.test(base) ? base.slice(0, -1) : base
 }
 
-/** Words that tell nothing about what is looked for, in their stems. */
-const stopWords: ReadonlySet<string> = new Set(
-  `a an the and or but if then than that this these those there here of in on at to for from by with about as into is are was were be been being am do doe did done
-  have has had having i you he she it we they me him her us them my your his its our their mine what which who whom whose when where why how can could will would
-  shall should may might must not no nor so too very just also any some all such only own same other more most again please tell me did you remember mention
-  der die das und oder aber ist sind war ein eine einer eines den dem des ich du er sie es wir ihr nicht mit von zu im auf für wie wann wo wer
-  le la les un une des et ou est sont de du dans que qui je tu il elle nous vous ne pas el los las una y o es son en que no se`
-    .split(/\s+/)
-    .flatMap((word) => analyse(word)),
-)
-
-/** Words with which people ask about a conversation, in their stems: what they look for was said without them. */
-const weakWords: ReadonlySet<string> = new Set(
-  `many much long often number total different time kind type thing recommend suggest mention said say talk discuss conversation chat previous earlier remind look back go
-  want need help know get got use give provide list across session order walk through comprehensive summary summarize bring brought aspect throughout make made ask plan
-  consider work way specific`
-    .split(/\s+/)
-    .flatMap((word) => analyse(word)),
-)
-
-/** Where the words of a text stand that have one of these tokens, in order. */
-export function markWords(
-  text: string,
+/** Finds where the words of texts stand that have one of these tokens, in order. Remembers the words that it has seen. */
+export function wordMarker(
   tokens: ReadonlySet<string>,
-): readonly (readonly [from: number, to: number])[] {
-  const marks: [number, number][] = []
-  for (const { 0: word, index } of text.slice(0, maxAnalysed).matchAll(words)) {
-    if (marks.length >= maxMarks) break
-    if (analyse(word).some((token) => tokens.has(token))) marks.push([index, index + word.length])
+): (text: string) => readonly (readonly [from: number, to: number])[] {
+  const seen = new Map<string, boolean>()
+  const isMarked = (word: string): boolean => {
+    const known = seen.get(word)
+    if (known !== undefined) return known
+    const found = analyse(word).some((token) => tokens.has(token))
+    seen.set(word, found)
+    return found
   }
-  return marks
+  return (text) => {
+    const marks: [number, number][] = []
+    for (const { word, index } of wordsIn(text.slice(0, maxAnalysed))) {
+      if (marks.length >= maxMarks) break
+      if (isMarked(word)) marks.push([index, index + word.length])
+    }
+    return marks
+  }
 }
 
 const maxMarks = 200

@@ -4,6 +4,7 @@ import type { Audience, Block } from '../log/block.ts'
 import type { EditEntry, Entry, MessageEntry } from '../log/entry.ts'
 import { directivesIn } from '../text/directives.ts'
 import { analyse } from './analysis.ts'
+import { hintOf } from './hint.ts'
 
 /** Where a passage stands in its message. */
 export interface Place {
@@ -24,6 +25,8 @@ export interface Passage extends Place {
   /** Whether a model may read it, by what is said at its append. A later exclusion is not known here. */
   readonly isOpen: boolean
   readonly speaker: Speaker
+  /** Who says it and about how long it is, in four bits: the last ones of its id in an index. */
+  readonly hint: number
 }
 
 /** Who said it and what it is, as far as its weight depends on that. A directive is a user's message that states one. */
@@ -45,10 +48,11 @@ export function passagesOf(entry: Entry, index: number): readonly Passage[] {
   for (const leaf of leavesOf(entry)) {
     for (const [from, to] of cutsOf(leaf.text)) {
       if (passages.length >= maxPassages) return passages
-      const tokens = analyse(leaf.text.slice(from, to)).join(' ')
-      if (tokens === '') continue
+      const tokens = analyse(leaf.text.slice(from, to))
+      if (tokens.length === 0) continue
       const { block, inner, isOpen } = leaf
-      const place = { ...about, block, from, to, tokens, isOpen }
+      const hint = hintOf(about.speaker, tokens.length)
+      const place = { ...about, block, from, to, tokens: tokens.join(' '), isOpen, hint }
       passages.push(inner === undefined ? place : { ...place, inner })
     }
   }
@@ -65,10 +69,12 @@ function isCheckpoint(entry: Entry): entry is CheckpointEntry {
 function checkpointPassages(entry: CheckpointEntry, index: number): readonly Passage[] {
   const passages: Passage[] = []
   for (const [from, to] of cutsOf(entry.text)) {
-    const tokens = analyse(entry.text.slice(from, to)).join(' ')
-    if (tokens === '' || passages.length >= maxPassages) continue
+    const tokens = analyse(entry.text.slice(from, to))
+    if (tokens.length === 0 || passages.length >= maxPassages) continue
     const place = { seq: entry.seq, index, block: 0, from, to }
-    passages.push({ ...place, tokens, isOpen: true, speaker: 'checkpoint' })
+    const speaker = 'checkpoint'
+    const hint = hintOf(speaker, tokens.length)
+    passages.push({ ...place, tokens: tokens.join(' '), isOpen: true, speaker, hint })
   }
   return passages
 }

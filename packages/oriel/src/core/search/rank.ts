@@ -1,18 +1,21 @@
 // BM25 over the passages that a database gives for the terms of a query, the same for every store.
 
-import { isWeak } from './analysis.ts'
+import { hints, lengthOf, speakerOf } from './hint.ts'
 import type { Passage, Speaker } from './passages.ts'
+import { isWeak } from './query.ts'
 
 /** A passage as a store gives it back. */
 export interface IndexedPassage extends Passage {
-  /** Grows in the order in which a store indexes. */
+  /** Grows in the order in which a store indexes; its last bits are the passage's hint. */
   readonly id: number
   readonly thread: string
 }
 
-/** The passages with one term, the newest first, and about how many there are in all. */
+/** The passages with one term or what stands for it, the newest first, and about how many there are in all. */
 export interface TermMatches {
   readonly term: string
+  /** Tokens that stand for it, with what each counts. @default none */
+  readonly related?: ReadonlyMap<string, number>
   readonly ids: readonly number[]
   readonly count: number
 }
@@ -35,19 +38,32 @@ function weightOf({ term, count }: Pick<TermMatches, 'term' | 'count'>, total: n
   return isWeak(term) ? rarity * weakShare : rarity
 }
 
-/** The passages that have the most telling terms: what is read and scored exactly. The newest first among equals. */
+/**
+ * The passages that may score best, by what their ids tell: who says it, how long it is, and which terms it has, each counted once. These are
+ * read and scored exactly. The newest first among equals.
+ */
 export function candidatesOf(
   matches: readonly TermMatches[],
   total: number,
   limit: number,
 ): readonly number[] {
-  const weights = new Map<number, number>()
+  const sums = new Map<number, number>()
   for (const match of matches) {
     const weight = weightOf(match, total)
-    for (const id of match.ids) weights.set(id, (weights.get(id) ?? 0) + weight)
+    for (const id of match.ids) sums.set(id, (sums.get(id) ?? 0) + weight)
   }
-  const sorted = [...weights].sort(([a, left], [b, right]) => right - left || b - a)
-  return sorted.slice(0, limit).map(([id]) => id)
+  const scores = Float64Array.from(sums, ([id, sum]) => sum * (onceByHint[id % hints] ?? 1))
+  const least = scores.length <= limit ? 0 : (scores.toSorted()[scores.length - limit] as number)
+  const best: { readonly id: number; readonly score: number }[] = []
+  let at = 0
+  for (const id of sums.keys()) {
+    const score = scores[at++] as number
+    if (score >= least) best.push({ id, score })
+  }
+  return best
+    .sort((a, b) => b.score - a.score || b.id - a.id)
+    .slice(0, limit)
+    .map(({ id }) => id)
 }
 
 /** Scores passages by the terms in them, the best first. */
@@ -56,9 +72,25 @@ export function scorePassages(
   matches: readonly TermMatches[],
   total: number,
 ): readonly ScoredPassage[] {
-  const weights = new Map(matches.map((match) => [match.term, weightOf(match, total)]))
-  const scored = passages.map((passage) => ({ ...passage, score: scoreOf(passage, weights) }))
-  return scored.filter(({ score }) => score > 0).sort(byScore)
+  const termsIn = new Map(passages.map(({ id }): [number, WeighedTerm[]] => [id, []]))
+  for (const match of matches) {
+    const forms = [[match.term, 1] as const, ...(match.related ?? [])]
+    const term = { weight: weightOf(match, total), forms }
+    // Of a common term only the newest passages are known: others may have it too.
+    const ids = match.ids.length < match.count ? termsIn.keys() : match.ids
+    for (const id of ids) termsIn.get(id)?.push(term)
+  }
+  const scored: ScoredPassage[] = []
+  for (const passage of passages) {
+    const score = scoreOf(passage, termsIn.get(passage.id) ?? [])
+    if (score > 0) scored.push({ ...passage, score })
+  }
+  return scored.sort(byScore)
+}
+
+interface WeighedTerm {
+  readonly weight: number
+  readonly forms: readonly (readonly [token: string, share: number])[]
 }
 
 /**
@@ -73,23 +105,45 @@ const speakerWeights: Readonly<Record<Speaker, number>> = {
   checkpoint: 0.5,
 }
 
-function scoreOf(
-  { tokens, speaker }: IndexedPassage,
-  weights: ReadonlyMap<string, number>,
-): number {
-  // Tokens with a colon in front name groups of threads.
-  const all = tokens.split(' ').filter((token) => !token.startsWith(':'))
-  const counts = new Map<string, number>()
-  for (const token of all) {
-    if (weights.has(token)) counts.set(token, (counts.get(token) ?? 0) + 1)
-  }
-  const norm = saturation * (1 - lengthShare + (lengthShare * all.length) / usualLength)
+function scoreOf({ tokens, speaker }: IndexedPassage, terms: readonly WeighedTerm[]): number {
+  const text = ` ${tokens} `
+  const norm = normOf(countIn(tokens))
   let score = 0
-  for (const [token, count] of counts) {
-    score += ((weights.get(token) ?? 0) * count * (saturation + 1)) / (count + norm)
+  for (const { weight, forms } of terms) {
+    let count = 0
+    for (const [token, share] of forms) count += share * occurrences(text, token)
+    if (count > 0) score += (weight * count * (saturation + 1)) / (count + norm)
   }
   return score * speakerWeights[speaker]
 }
+
+/** How many tokens a passage has. Those with a colon in front, which stand first, name groups of threads. */
+function countIn(tokens: string): number {
+  let from = 0
+  while (tokens.startsWith(':', from)) from = tokens.indexOf(' ', from) + 1
+  let count = 1
+  for (let at = tokens.indexOf(' ', from); at >= 0; at = tokens.indexOf(' ', at + 1)) count += 1
+  return count
+}
+
+function normOf(length: number): number {
+  return saturation * (1 - lengthShare + (lengthShare * length) / usualLength)
+}
+
+/** How often a token stands in tokens between spaces. */
+function occurrences(text: string, token: string): number {
+  const whole = ` ${token} `
+  let count = 0
+  // The space behind one is that before the next.
+  for (let at = text.indexOf(whole); at >= 0; at = text.indexOf(whole, at + whole.length - 1))
+    count += 1
+  return count
+}
+
+/** What a term counts that a passage with a hint has once. An unknown hint is that of a later version. */
+const onceByHint: readonly number[] = Array.from({ length: hints }, (_, hint) => {
+  return (speakerWeights[speakerOf(hint)] * (saturation + 1)) / (1 + normOf(lengthOf(hint)))
+})
 
 /** One passage for each message, its best; what is added for further ones found fewer answers. */
 export function bestPerMessage(scored: readonly ScoredPassage[]): readonly ScoredPassage[] {

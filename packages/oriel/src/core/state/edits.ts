@@ -220,6 +220,35 @@ export function* seqsOf(edit: Pick<EditEntry, 'target'>): Generator<number> {
   else for (const [from, to] of edit.target.ranges) for (let seq = from; seq <= to; seq++) yield seq
 }
 
+/** Hands out every seq once, however many edits cover it: all of them together cost what they cover, not their sum. */
+export class UnvisitedSeqs {
+  /** Disjoint, in order, never adjacent. */
+  #visited: (readonly [from: number, to: number])[] = []
+
+  /** The seqs of an edit's ranges that no edit before had. */
+  take({ target }: Pick<EditEntry, 'target'>): readonly number[] {
+    const seqs: number[] = []
+    if ('seq' in target) return seqs
+    for (const [from, to] of target.ranges) {
+      const [before, after]: (readonly [number, number])[][] = [[], []]
+      let [first, last, next] = [from, to, from]
+      for (const range of this.#visited) {
+        if (range[1] < from - 1) before?.push(range)
+        else if (range[0] > to + 1) after?.push(range)
+        else {
+          for (; next < Math.min(range[0], to + 1); next++) seqs.push(next)
+          next = Math.max(next, range[1] + 1)
+          first = Math.min(first, range[0])
+          last = Math.max(last, range[1])
+        }
+      }
+      for (; next <= to; next++) seqs.push(next)
+      this.#visited = [...(before ?? []), [first, last], ...(after ?? [])]
+    }
+    return seqs
+  }
+}
+
 /** The first seq that the edit applies to. */
 export function firstOf({ target }: Pick<EditEntry, 'target'>): number {
   if ('seq' in target) return target.seq

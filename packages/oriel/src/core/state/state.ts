@@ -38,7 +38,12 @@ export interface StateOptions {
   readonly counter: Counter
   /** Salt for ids, stored in the thread's log. */
   readonly salt: string
+  /** Tokens of the same messages that were counted elsewhere. @default each is counted when first needed */
+  readonly counts?: TokenCounts | undefined
 }
+
+/** The tokens of each block of the message at `seq`; undefined where nobody counted them. */
+export type TokenCounts = (seq: number) => readonly number[] | undefined
 
 /**
  * Folds log entries. Applying entries one by one or all at once gives the same state. `apply` costs
@@ -48,6 +53,7 @@ export interface StateOptions {
 export class State {
   readonly counter: Counter
   readonly salt: string
+  readonly counts: TokenCounts | undefined
   readonly exchanges: ExchangeIndex
   /** Prefix changes caused by undos and marks. */
   readonly moves: PrefixChanges
@@ -95,6 +101,7 @@ export class State {
   constructor(options: StateOptions, data?: StateData, entries: readonly MessageEntry[] = []) {
     this.counter = options.counter
     this.salt = options.salt
+    this.counts = options.counts
     this.#isPartial = data !== undefined
     this.exchanges = data === undefined ? new ExchangeIndex() : ExchangeIndex.from(data.exchanges)
     this.#edits = data === undefined ? new EditIndex() : EditIndex.from(data.edits)
@@ -263,7 +270,7 @@ export class State {
    */
   isSource(seq: number, block: number): boolean {
     return (
-      !this.exchanges.membersOf(seq).some((member) => this.#isHidden(member)) &&
+      this.exchanges.membersOf(seq).every((member) => this.isVisible(member)) &&
       this.#edits.allOfBlock(seq, block).every(({ refersTo }) => refersTo !== undefined)
     )
   }
@@ -305,6 +312,11 @@ export class State {
     return this.#hasOwnSettings
   }
 
+  /** True for a message that is neither dropped nor excluded. */
+  isVisible(seq: number): boolean {
+    return this.#visible[lowerBound(this.#visible, seq)]?.entry.seq === seq
+  }
+
   /** Position among the visible messages of the first one at or behind `seq`. */
   positionOf(seq: number): number {
     return lowerBound(this.#visible, seq)
@@ -333,7 +345,7 @@ export class State {
       get: (count: number): number | undefined => {
         const seq = seqs.get(count)
         if (seq === undefined) return undefined
-        return this.#visible[lowerBound(this.#visible, seq)]?.entry.seq === seq ? seq : undefined
+        return this.isVisible(seq) ? seq : undefined
       },
     })
     return { steps: seen(this.#stepSeqs), turns: seen(this.#turnSeqs) }
@@ -400,6 +412,10 @@ export class State {
   /** The newest expansion of a block, active or not; see `expansionsOf`. */
   expansion(seq: number, block: number): ExpandedBlock | undefined {
     return this.#expansions.get(`${seq}:${block}`)
+  }
+
+  get pinned(): ReadonlySet<number> {
+    return this.#pinned
   }
 
   isPinned(seq: number): boolean {
@@ -501,7 +517,7 @@ export class State {
   #applyMessage(logged: MessageEntry): void {
     const entry = withKnownBlocks(logged)
     const ordinal = this.#ordinalOf(entry)
-    const item = new LazyItem(entry, this.#messageCount, this.counter, ordinal)
+    const item = new LazyItem(entry, this.#messageCount, this, ordinal)
     this.#messageCount += 1
     this.#uncounted.push(item)
     this.#visible.push(item)
@@ -773,23 +789,32 @@ class LazyItem implements Item {
   readonly entry: MessageEntry
   readonly index: number
   readonly ordinal?: number
-  readonly #counter: Counter
+  readonly #options: Pick<StateOptions, 'counter' | 'counts'>
   #tokens: readonly number[] | undefined
 
-  constructor(entry: MessageEntry, index: number, counter: Counter, ordinal?: number) {
+  constructor(
+    entry: MessageEntry,
+    index: number,
+    options: Pick<StateOptions, 'counter' | 'counts'>,
+    ordinal?: number,
+  ) {
     this.entry = entry
     this.index = index
     if (ordinal !== undefined) this.ordinal = ordinal
-    this.#counter = counter
+    this.#options = options
   }
 
   get tokens(): readonly number[] {
-    // Content hidden from later requests is counted at the tail, where it is shown.
-    this.#tokens ??= this.entry.blocks.map((block) => {
-      const shown = lastingBlock(this.entry, block)
-      return shown === undefined ? 0 : countBlock(this.#counter, shown)
-    })
+    this.#tokens ??= this.#options.counts?.(this.entry.seq) ?? this.#count()
     return this.#tokens
+  }
+
+  /** Content hidden from later requests is counted at the tail, where it is shown. */
+  #count(): readonly number[] {
+    return this.entry.blocks.map((block) => {
+      const shown = lastingBlock(this.entry, block)
+      return shown === undefined ? 0 : countBlock(this.#options.counter, shown)
+    })
   }
 }
 

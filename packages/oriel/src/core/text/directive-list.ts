@@ -294,7 +294,7 @@ function fitting(
   tokens: number,
 ): ReadonlyMap<Kept, ListedForm> {
   const form = new Map<Kept, ListedForm>()
-  const cost = (one: Kept, as: ListedForm): number => counter.count(lineOf(one, as)) + 1
+  const cost = (one: Kept, as: 'full' | 'short'): number => lineTokens(one, as, counter) + 1
   let left = tokens - counter.count(directivesHeading)
   if (listed.some(({ firmness }) => firmness === 'ask')) left -= counter.count(asksHeading) + 1
   const whole = listed.reduce((sum, one) => sum + cost(one, 'full'), 0)
@@ -349,6 +349,24 @@ function textOfList(
 
 function lineOf(one: Kept, form: ListedForm): string {
   return `- ${form === 'short' ? shortest(one.text) : one.text}${idOf(one)}`
+}
+
+interface CountedLines {
+  readonly counter: Counter
+  full?: number
+  short?: number
+}
+
+/** A list is written for many views, and most of it is the same each time. */
+const counted = new WeakMap<Kept, CountedLines>()
+
+/** Tokens of a directive's line. */
+function lineTokens(one: Kept, form: 'full' | 'short', counter: Counter): number {
+  const known = counted.get(one)
+  const lines: CountedLines = known?.counter === counter ? known : { counter }
+  if (lines !== known) counted.set(one, lines)
+  lines[form] ??= counter.count(lineOf(one, form))
+  return lines[form]
 }
 
 function idOf({ from }: Kept): string {

@@ -2,7 +2,7 @@
 // them.
 
 import type { ReasoningBlock } from '../log/block.ts'
-import type { Form, MessageEntry } from '../log/entry.ts'
+import type { Draft, Form, MessageEntry } from '../log/entry.ts'
 import type { Call } from '../state/exchange.ts'
 import type { ViewMessage } from './view.ts'
 
@@ -39,6 +39,8 @@ export interface Profile {
   readonly idPattern: RegExp
   /** True if the calls of the message at `index` are sent without ids. @default none are */
   readonly ignoresIds?: (messages: readonly ViewMessage[], index: number) => boolean
+  /** True for messages whose calls or results may be such: what they answer depends on all others. @default none are */
+  readonly mayIgnoreIds?: (message: Draft) => boolean
   /** Rule ids for the trace, per repair. */
   readonly rules: {
     readonly start: string

@@ -4,9 +4,10 @@ import type { Block, ToolResultBlock } from '../log/block.ts'
 import { type Edit, type EditEntry, type Form, forms, type MessageEntry } from '../log/entry.ts'
 import { isInRanges } from '../state/edits.ts'
 import { asEdit, expansionsOf } from '../state/expansion.ts'
-import { type Item, type State, startsTurn } from '../state/state.ts'
+import type { Item, State } from '../state/state.ts'
 import { countBlock } from '../tokens/counter.ts'
-import { blockInPlace, isHidden } from './audience.ts'
+import { blockInPlace, isHidden, whyUnshown } from './audience.ts'
+import type { Repair } from './profile.ts'
 
 /** A visible message with its rendered blocks. */
 export interface Rendered {
@@ -22,31 +23,44 @@ export interface RenderedBlock {
   readonly form: Form
 }
 
+/** What is shown otherwise than in full, beside what is planned. */
+export interface InForce {
+  /** Live edits that no planned one replaces, or takes the source of. */
+  readonly edits: readonly Edit[]
+  /** Blocks that the request does not show because of their audience. */
+  readonly unshown: readonly Repair[]
+}
+
 /** Renders visible messages, with `planned` edits applied as if they were logged. */
 export function render(
   state: State,
   items: readonly Item[],
   planned: readonly Edit[],
-): readonly Rendered[] {
+): { readonly rendered: readonly Rendered[]; readonly inForce: InForce } {
   const drops = planned.filter((edit) => 'ranges' in edit.target)
+  const isPlanned = new Set(planned)
   const editOf = editsShown(state, planned)
   const rendered: Rendered[] = []
+  const edits: Edit[] = []
+  const unshown: Repair[] = []
   for (const item of items) {
     const { entry } = item
-    if (drops.some((edit) => isInRanges(edit, entry.seq))) continue
-    if (isHidden(state, entry)) continue
+    const isGone = drops.some((edit) => isInRanges(edit, entry.seq)) || isHidden(state, entry)
     const blocks: RenderedBlock[] = []
     entry.blocks.forEach((block, position) => {
-      const seen = blockInPlace(state, item, block)
-      if (seen === undefined) return
       const edit = editOf(entry, position)
+      if (edit !== undefined && !isPlanned.has(edit)) edits.push(edit)
+      const seen = blockInPlace(state, item, block)
+      const why = isGone || seen !== block ? whyUnshown(state, item, block) : undefined
+      if (why !== undefined) unshown.push({ seq: entry.seq, block: position, ...why })
+      if (isGone || seen === undefined) return
       const shown = edit === undefined ? seen : reduce(seen, edit)
       if (shown !== undefined) blocks.push({ block: shown, position, form: edit?.form ?? 'full' })
     })
     // Drop a message that lost all its blocks, but keep one that never had any.
-    if (blocks.length > 0 || entry.blocks.length === 0) rendered.push({ item, blocks })
+    if (!isGone && (blocks.length > 0 || entry.blocks.length === 0)) rendered.push({ item, blocks })
   }
-  return rendered
+  return { rendered, inForce: { edits, unshown } }
 }
 
 /**
@@ -101,16 +115,15 @@ export function goneIn(
 
 /** Dropped messages that a pin brings back, with their exchanges and the openers of their turns. */
 export function shownByPins(state: State): ReadonlySet<number> {
-  const { visible } = state
-  const pinned = visible.filter(({ entry }) => state.isPinned(entry.seq))
-  if (pinned.length === 0) return new Set()
-  const said = pinned.filter(({ entry }) => entry.role !== 'system')
-  const turns = new Set(said.map(({ entry }) => entry.turn))
-  const openers = visible.filter(({ entry }) => startsTurn(entry) && turns.has(entry.turn))
-  return new Set([
-    ...pinned.flatMap(({ entry }) => state.exchanges.membersOf(entry.seq)),
-    ...openers.map(({ entry }) => entry.seq),
-  ])
+  const shown = new Set<number>()
+  for (const seq of state.pinned) {
+    const entry = state.isVisible(seq) ? state.item(seq)?.entry : undefined
+    if (entry === undefined) continue
+    for (const member of state.exchanges.membersOf(seq)) shown.add(member)
+    const opener = entry.role === 'system' ? undefined : state.clock.turns.get(entry.turn)
+    if (opener !== undefined) shown.add(opener)
+  }
+  return shown
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Edit } from '../log/entry.ts'
 import { firstOf } from '../state/edits.ts'
 import type { Item, State } from '../state/state.ts'
 import type { Profile, Repair } from './profile.ts'
-import { render } from './render.ts'
+import { type InForce, render } from './render.ts'
 import { repair, repairEnd, repairStart } from './repair.ts'
 import type { ViewMessage } from './view.ts'
 
@@ -12,6 +12,8 @@ import type { ViewMessage } from './view.ts'
 export interface Segment {
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
+  /** What live edits and audiences change in it, as it was when it was made. */
+  readonly inForce: InForce
   /** Seqs of the first and last log messages that it was made of. */
   readonly from: number
   readonly to: number
@@ -21,6 +23,12 @@ export interface Segment {
 const leastMessages = 32
 
 interface Kept {
+  /** The beginning as it was last repaired. */
+  head?: {
+    readonly from: readonly Segment[]
+    readonly checkpoint: string | undefined
+    readonly made: readonly Segment[]
+  }
   readonly segments: LogSegment[]
   /** Changes of older messages that are in them. */
   touches: number
@@ -40,17 +48,40 @@ export function segmentsOf(
   planned: readonly Edit[],
   { profile, checkpoint }: { readonly profile: Profile; readonly checkpoint: string | undefined },
 ): readonly Segment[] {
-  const inner = innerSegments(state, planned, profile)
+  const kept = keptOf(state, profile)
+  const inner = innerSegments(state, planned, { profile, kept })
   const first = inner.findIndex(({ messages }) => messages.some(isUser))
   const headEnd = first === -1 ? inner.length : first + 1
-  const head = changed(inner.slice(0, headEnd), (messages) =>
-    repairStart(messages, profile, checkpoint),
-  )
+  const head = headOf(inner.slice(0, headEnd), { profile, checkpoint, kept })
   const started = [...head, ...inner.slice(headEnd)]
   const last = started.findLastIndex(({ messages }) => messages.some(isUserSide))
   const tailStart = Math.max(0, last)
   const tail = changed(started.slice(tailStart), (messages) => repairEnd(state, messages, profile))
   return [...started.slice(0, tailStart), ...tail]
+}
+
+/** The beginning of a view, repaired: the same objects as in the last view where it is made of the same. */
+function headOf(
+  from: readonly Segment[],
+  {
+    profile,
+    checkpoint,
+    kept,
+  }: {
+    readonly profile: Profile
+    readonly checkpoint: string | undefined
+    readonly kept: Kept
+  },
+): readonly Segment[] {
+  const { head } = kept
+  const isSame =
+    head?.checkpoint === checkpoint &&
+    head?.from.length === from.length &&
+    head.from.every((segment, index) => segment === from[index])
+  if (isSame && head !== undefined) return head.made
+  const made = changed(from, (messages) => repairStart(messages, profile, checkpoint))
+  kept.head = { from, checkpoint, made }
+  return made
 }
 
 /** The messages of all segments. */
@@ -62,9 +93,26 @@ export function messagesIn(segments: readonly Segment[]): readonly ViewMessage[]
   return all
 }
 
+/** The repairs of all segments; most have none. */
+export function repairsIn(segments: readonly Segment[]): readonly Repair[] {
+  const all: Repair[] = []
+  for (const { repairs } of segments) if (repairs.length > 0) all.push(...repairs)
+  return all
+}
+
+const nothing: InForce = { edits: [], unshown: [] }
+
+/** What is in force in all segments. */
+export function inForceIn(segments: readonly Segment[]): InForce {
+  return {
+    edits: segments.flatMap(({ inForce }) => inForce.edits),
+    unshown: segments.flatMap(({ inForce }) => inForce.unshown),
+  }
+}
+
 /** A segment of messages that no log holds in this form. */
 export function madeSegment(messages: readonly ViewMessage[]): Segment {
-  return { messages, repairs: [], from: 0, to: 0 }
+  return { messages, repairs: [], inForce: nothing, from: 0, to: 0 }
 }
 
 /** Remembers what is derived of a segment, as long as the segment is there. */
@@ -72,6 +120,21 @@ export function perSegment<T>(derive: (segment: Segment) => T): (segment: Segmen
   const known = new WeakMap<Segment, { readonly value: T }>()
   return (segment) => {
     const found = known.get(segment) ?? { value: derive(segment) }
+    known.set(segment, found)
+    return found.value
+  }
+}
+
+/** The same for what also depends on the log: the values are kept with its state. */
+export function perSegmentOf<T>(
+  key: string,
+  derive: (state: State, segment: Segment) => T,
+): (state: State, segment: Segment) => T {
+  return (state, segment) => {
+    const { known } = state.derive(`per-segment:${key}`, () => ({
+      known: new WeakMap<Segment, { readonly value: T }>(),
+    }))
+    const found = known.get(segment) ?? { value: derive(state, segment) }
     known.set(segment, found)
     return found.value
   }
@@ -95,23 +158,32 @@ function changed(
   const all = messagesIn(segments)
   const repaired = repairs(all)
   if (repaired.messages === all) return segments
-  const told = segments.flatMap((segment) => segment.repairs)
-  const { to } = segments.at(-1) ?? only
+  const told = repairsIn(segments)
   return [
-    { messages: repaired.messages, repairs: [...told, ...repaired.repairs], from: only.from, to },
+    {
+      messages: repaired.messages,
+      repairs: [...told, ...repaired.repairs],
+      inForce: inForceIn(segments),
+      from: only.from,
+      to: (segments.at(-1) ?? only).to,
+    },
   ]
 }
 
-function innerSegments(
-  state: State,
-  planned: readonly Edit[],
-  profile: Profile,
-): readonly Segment[] {
+function keptOf(state: State, profile: Profile): Kept {
   const { byProfile } = state.derive('segments', () => ({
     byProfile: new WeakMap<Profile, Kept>(),
   }))
   const kept = byProfile.get(profile) ?? { segments: [], touches: 0 }
   byProfile.set(profile, kept)
+  return kept
+}
+
+function innerSegments(
+  state: State,
+  planned: readonly Edit[],
+  { profile, kept }: { readonly profile: Profile; readonly kept: Kept },
+): readonly Segment[] {
   // What is shown again for a few steps changes without an entry in the log.
   const touched = state.hasExpansions ? 0 : state.touchedSince(kept.touches)
   kept.touches = state.touchCount
@@ -149,7 +221,8 @@ function makeSegment(
     isLast,
   }: { readonly planned: readonly Edit[]; readonly profile: Profile; readonly isLast: boolean },
 ): LogSegment {
-  const { messages, repairs } = repair(state, render(state, items, planned), profile, { isLast })
+  const { rendered, inForce } = render(state, items, planned)
+  const { messages, repairs } = repair(state, rendered, profile, { isLast })
   const from = items[0]?.entry.seq ?? 0
   const to = items.at(-1)?.entry.seq ?? 0
   return {
@@ -157,6 +230,7 @@ function makeSegment(
     repairs,
     from,
     to,
+    inForce,
     unused: [...renamedIn(messages), ...orphansIn(state, items)],
   }
 }

@@ -1,12 +1,11 @@
 // Trace: every block that is not shown in full, with the rule and the reason.
 
 import type { Edit, EditEntry, Form } from '../log/entry.ts'
-import { adoptedEpoch, seqsOf } from '../state/edits.ts'
+import { adoptedEpoch, seqsOf, UnvisitedSeqs } from '../state/edits.ts'
 import type { State } from '../state/state.ts'
-import { whyUnshown } from './audience.ts'
 import type { Repair } from './profile.ts'
 import { finalIn } from './reduction.ts'
-import { editsShown, shownByPins } from './render.ts'
+import { type InForce, render, shownByPins } from './render.ts'
 import type { Change, ViewMessage } from './view.ts'
 
 export interface TraceInput {
@@ -14,6 +13,8 @@ export interface TraceInput {
   /** Edits that are not logged (yet). */
   readonly planned: readonly Edit[]
   readonly repairs: readonly Repair[]
+  /** What live edits and audiences change in the view, as it was when the view was made. @default what the state says now */
+  readonly inForce?: () => InForce
   /** Reductions by the budget ladder. */
   readonly fitted: { readonly edits: readonly Edit[]; readonly folded: readonly ViewMessage[] }
   /** Maps the index of a logged message to its index in the caller's input. */
@@ -31,16 +32,17 @@ export function traceOf(input: TraceInput): () => readonly Change[] {
   const { state, planned, repairs, fitted } = input
   const { dropEdits } = state
   const dropCount = dropEdits.length
-  const blockEdits = liveBlockEdits(state, planned)
+  const { inForce = inForceNow(state, planned) } = input
   const excluded = [...state.excluded]
-  const unshown = unshownBlocks(state)
   const back = shownByPins(state)
   let changes: readonly Change[] | undefined
   return () => {
-    changes ??= list(input, {
+    if (changes !== undefined) return changes
+    const { edits, unshown } = inForce()
+    changes = list(input, {
       drops: dropEdits.slice(0, dropCount),
       back,
-      edits: newest([...blockEdits, ...planned, ...fitted.edits]),
+      edits: newest([...edits, ...planned, ...fitted.edits]),
       folded: fitted.folded,
       excluded,
       unshown,
@@ -48,6 +50,11 @@ export function traceOf(input: TraceInput): () => readonly Change[] {
     })
     return changes
   }
+}
+
+function inForceNow(state: State, planned: readonly Edit[]): () => InForce {
+  const { inForce } = render(state, state.visible, planned)
+  return () => inForce
 }
 
 interface Captured {
@@ -88,11 +95,16 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
   const drop = (seq: number, rule: string, reason: string): void => {
     each(state, seq, (block) => add(seq, block, { form: 'dropped', rule, reason }))
   }
-  const addDropped: Add = (seq, ...change) => {
-    if (!captured.back.has(seq)) add(seq, ...change)
-  }
   const logged = (edit: Edit): string | undefined => (isLogged(edit) ? edit.id : idOf?.(edit))
-  for (const edit of captured.drops) addEdit(state, edit, addDropped, logged(edit))
+  // Checkpoints cover again what older ones cover: each message is visited once, for the oldest edit that drops it.
+  const unvisited = new UnvisitedSeqs()
+  for (const edit of captured.drops) {
+    const { form, rule, reason } = edit
+    for (const seq of unvisited.take(edit)) {
+      if (captured.back.has(seq)) continue
+      each(state, seq, (block) => add(seq, block, { form, rule, reason, edit: logged(edit) }))
+    }
+  }
   for (const edit of captured.edits) addEdit(state, edit, add, logged(edit))
   for (const seq of captured.excluded) drop(seq, 'exclude', 'excluded on request')
   for (const { seq, block, form, reason } of captured.unshown) {
@@ -154,33 +166,6 @@ function newest(edits: readonly Edit[]): readonly Edit[] {
     (edit) =>
       !('seq' in edit.target) || last.get(`${edit.target.seq}:${edit.target.block}`) === edit,
   )
-}
-
-/** Edits in force that no planned one replaces, or takes the source of. */
-function liveBlockEdits(state: State, planned: readonly Edit[]): readonly Edit[] {
-  const edits: Edit[] = []
-  const isPlanned = new Set(planned)
-  const editOf = editsShown(state, planned)
-  for (const { entry } of state.visible) {
-    for (let block = 0; block < entry.blocks.length; block++) {
-      const edit = editOf(entry, block)
-      if (edit !== undefined && !isPlanned.has(edit)) edits.push(edit)
-    }
-  }
-  return edits
-}
-
-/** Blocks that this request does not show because of their audience. */
-function unshownBlocks(state: State): readonly Repair[] {
-  const unshown: Repair[] = []
-  for (const item of state.visible) {
-    const { seq, blocks } = item.entry
-    blocks.forEach((content, block) => {
-      const why = whyUnshown(state, item, content)
-      if (why !== undefined) unshown.push({ seq, block, ...why })
-    })
-  }
-  return unshown
 }
 
 /** Visits each block of the message at `seq`. A message without blocks still has one line. */

@@ -9,6 +9,7 @@ import type {
 } from '../../core/log/block.ts'
 import { assertNever } from '../../core/log/errors.ts'
 import { equalJson, isObject, type JsonObject } from '../../core/log/json.ts'
+import { base64ToText } from '../../core/text/bytes.ts'
 import { parseArguments } from '../arguments.ts'
 import type { Material } from '../foreign.ts'
 import type { LossNote } from '../losses.ts'
@@ -111,10 +112,8 @@ function fileSource(
 ): JsonObject | undefined {
   if (data === undefined) return url === undefined ? undefined : { type: 'url', url }
   if (!mediaType.startsWith('text/')) return { type: 'base64', media_type: mediaType, data }
-  const bytes = Buffer.from(data, 'base64')
-  const text = bytes.toString()
-  const isSame = mediaType === 'text/plain' && Buffer.from(text).equals(bytes)
-  if (!isSame) tell('full', 'anthropic: sent as plain text in UTF-8')
+  const { text, isExact } = base64ToText(data)
+  if (mediaType !== 'text/plain' || !isExact) tell('full', 'anthropic: sent as plain text in UTF-8')
   return { type: 'text', media_type: 'text/plain', data: text }
 }
 

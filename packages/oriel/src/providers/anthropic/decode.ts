@@ -4,6 +4,7 @@ import type { Block, FileBlock, ImageBlock, ToolResultBlock } from '../../core/l
 import type { Draft } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
+import { textToBase64 } from '../../core/text/bytes.ts'
 import { forPeople, isOwnCompaction } from '../compaction.ts'
 import type { JsonAt } from '../foreign.ts'
 import {
@@ -140,7 +141,7 @@ function toFile(value: JsonObject): FileBlock | undefined {
   const isText = source.type === 'text'
   // A file's data is base64 whatever the format; each source must come back from it as the same source.
   if (isText ? mediaType !== 'text/plain' : mediaType.startsWith('text/')) return undefined
-  const data = isText ? Buffer.from(source.value).toString('base64') : source.value
+  const data = isText ? textToBase64(source.value) : source.value
   return { type: 'file', mediaType, ...name, data, ...extra }
 }
 

@@ -1,51 +1,20 @@
-// Gemini's format: contents of a user and a model, each a list of parts; responses of functions in the user's, system text outside.
+// Gemini's API: its messages, requests, streams, tools, usage and errors.
 
-import { isCall, isIdByName } from '../../core/state/exchange.ts'
-import type { ViewMessage } from '../../core/view/view.ts'
 import type { Provider } from '../provider.ts'
-import { decodeContents } from './decode.ts'
-import { encodeView } from './encode.ts'
+import { geminiCodec } from './codec.ts'
 import { errors } from './errors.ts'
 import { request } from './request.ts'
-import { idPattern, maxIdLength, validateBody } from './rules.ts'
+import { validateBody } from './rules.ts'
 import { answers } from './stream.ts'
 import { tools } from './tools.ts'
 import { usage } from './usage.ts'
 import { writeAnswer } from './write.ts'
 
-/**
- * The format of the `contents` of `models/{model}:generateContent`. Contracts, besides those of `Provider`:
- * - Contents of the model in a row are one message.
- * - A user's content with responses and other parts becomes two messages, the responses first: what follows them starts a turn.
- * - System messages are handed out as `system`, a content for `systemInstruction`, never among the contents.
- * - Signatures and thoughts go back byte for byte, and only if they came from this format.
- * - Calls and responses that came without ids go back without ids: their names and order pair them.
- */
 export const gemini: Provider = {
+  ...geminiCodec,
   name: 'gemini',
   vendor: 'gcp.gemini',
-  profile: {
-    startsWithUser: true,
-    endsWithUser: true,
-    refusesBlankText: true,
-    maxIdLength,
-    idPattern,
-    ignoresIds: hasNoIds,
-    rules: {
-      start: 'GC2',
-      end: 'GC5',
-      unanswered: 'GC6',
-      orphan: 'GC7',
-      duplicate: 'GC8',
-      order: 'GC9',
-      blank: 'GC4',
-      id: 'GC10',
-      reasoning: 'GC12',
-    },
-  },
   fields: { messages: 'contents', system: 'systemInstruction' },
-  decode: decodeContents,
-  encode: encodeView,
   validate: validateBody,
   request,
   ...answers,
@@ -53,10 +22,4 @@ export const gemini: Provider = {
   usage,
   errors,
   writeAnswer,
-}
-
-/** Whether the calls of a message all came without ids. */
-function hasNoIds(messages: readonly ViewMessage[], index: number): boolean {
-  const calls = messages[index]?.blocks.filter(isCall) ?? []
-  return calls.every(({ callId }) => isIdByName(callId))
 }

@@ -1,5 +1,6 @@
 // A view as messages of Chat Completions: each message as it came where it can be, else built anew.
 
+import type { Draft } from '../../core/log/entry.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
 import {
   type BuiltMessages,
@@ -55,4 +56,9 @@ export function isLegacyExchange(view: readonly ViewMessage[], index: number): b
 function isLegacyMessage({ entry }: ViewMessage): boolean {
   if (entry?.source?.format !== chatFormat) return false
   return entry.extra?.role === 'function' || entry.blocks.some(isLegacyCall)
+}
+
+/** Whether a message calls or answers in the deprecated form. */
+export function isLegacyDraft({ extra, content }: Draft): boolean {
+  return extra?.role === 'function' || (typeof content !== 'string' && content.some(isLegacyCall))
 }

@@ -62,8 +62,10 @@ export class MemoryBackend implements LogBackend {
     },
     unindexed: async (scope, limit) => this.#unindexed(scope, limit),
     count: async (scope) => this.#tenants.get(scope.tenant)?.index.count(scope) ?? 0,
-    find: async (scope, token, limit) =>
-      this.#tenants.get(scope.tenant)?.index.find(scope, token, limit) ?? [],
+    find: async (scope, terms, limit) => {
+      const index = this.#tenants.get(scope.tenant)?.index
+      return terms.map((tokens) => index?.find(scope, tokens, limit) ?? [])
+    },
     passages: async (tenant, ids) => this.#tenants.get(tenant)?.index.passages(ids) ?? [],
   }
 

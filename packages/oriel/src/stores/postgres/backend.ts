@@ -2,6 +2,7 @@
 // stays as it is.
 
 import { randomUUID } from 'node:crypto'
+import { hints } from '../../core/search/hint.ts'
 import type { Speaker } from '../../core/search/passages.ts'
 import type { IndexedPassage } from '../../core/search/rank.ts'
 import type {
@@ -59,11 +60,7 @@ export class PostgresBackend implements LogBackend {
     index: (batch) => this.#index(batch),
     unindexed: (scope, limit) => this.#unindexed(scope, limit),
     count: (scope) => this.#countPassages(scope),
-    find: async (scope, token, limit) => {
-      const all = [scopeToken(scope), ...(scope.groups ?? []), token.replaceAll(/['\\]/g, '')]
-      const query = all.map((one) => `'${one}'`).join(' & ')
-      return (await this.#rows('findPassages', [query, limit])).map(({ id }) => Number(id))
-    },
+    find: (scope, terms, limit) => this.#findPassages(scope, terms, limit),
     passages: (tenant, ids) => this.#passages(tenant, ids),
   }
   readonly #settings: BackendSettings
@@ -281,6 +278,7 @@ export class PostgresBackend implements LogBackend {
       passages.map(({ tokens }) => tokens),
       messages,
       passages.map(({ index }) => index),
+      passages.map(({ hint }) => hint),
     ]
     const head = [key.tenant, key.thread, from, to, passages.length, scopeTokens(key)]
     return (await this.#query('index', [...head, ...columns], bytes)).rows.length === 1
@@ -306,6 +304,20 @@ export class PostgresBackend implements LogBackend {
         ? await this.#rows('countPassages', [tenant])
         : await this.#rows('countThread', [tenant, thread])
     return Number(row?.count ?? 0)
+  }
+
+  async #findPassages(
+    scope: SearchScope,
+    terms: readonly (readonly string[])[],
+    limit: number,
+  ): Promise<readonly (readonly number[])[]> {
+    const within = [scopeToken(scope), ...(scope.groups ?? [])].map((one) => `'${one}'`)
+    const queries = terms.map((tokens) => {
+      const any = tokens.map((one) => `'${one.replaceAll(/['\\]/g, '')}'`).join(' | ')
+      return [...within, `(${any})`].join(' & ')
+    })
+    const rows = await this.#rows('findPassages', [queries, limit])
+    return rows.map(({ ids }) => (typeof ids === 'string' ? ids.split(' ').map(Number) : []))
   }
 
   async #passages(tenant: string, ids: readonly number[]): Promise<readonly IndexedPassage[]> {
@@ -385,6 +397,7 @@ function indexedPassage(row: Row): IndexedPassage {
     isOpen: row.open === true,
     speaker: String(row.speaker) as Speaker,
     tokens: String(row.words),
+    hint: Number(row.id) % hints,
   }
   return row.inner === null ? passage : { ...passage, inner: Number(row.inner) }
 }

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../../../scripts/postgres.ts'
+import { analysisVersion } from '../../core/search/analysis.ts'
 import { describeStore, type OpenedStore } from '../../testing/store-suite.ts'
-import { key, messages } from '../../testing/store-suite-data.ts'
+import { key, messageAt, messages } from '../../testing/store-suite-data.ts'
 import { postgresStore } from './index.ts'
 
 let server: PostgresServer
@@ -40,6 +41,28 @@ for (const partitions of [0, 3]) {
   }
   describeStore(`postgres, ${partitions} partitions`, open, { runs: partitions === 0 ? 20 : 4 })
 }
+
+it('[RK8] what an earlier analysis indexed is found as if it were indexed now', async () => {
+  const schema = newSchema()
+  const store = postgresStore(server.url, { schema, timeoutMs: 30_000 })
+  const ask = async (query: string): Promise<readonly number[]> =>
+    ((await store.search?.({ ...key, query }))?.passages ?? []).map(({ seq }) => seq)
+  await store.append(key, [messageAt(1, 'An iPhone.'), messageAt(2, 'The invoice.')], 0)
+  expect(await ask('iphone')).toEqual([1])
+  const former =
+    "words = 'former', tokens = array_to_tsvector(array_append(tsvector_to_array(tokens), 'former'))"
+  await pool.query(`update ${schema}.passages set ${former}, id = id / 16`)
+  await pool.query(`update ${schema}.indexed set analysis = 1`)
+  expect(await ask('iphone')).toEqual([1])
+  expect(await ask('invoice')).toEqual([2])
+  expect(await ask('former')).toEqual([])
+  await store.append(key, [messageAt(3, 'Another iphone.')], 2)
+  expect(await ask('iphone')).toEqual([3, 1])
+  const { rows } = await pool.query(`select analysis, passages from ${schema}.indexed`)
+  expect(rows).toEqual([{ analysis: analysisVersion, passages: 3 }])
+  await store.close()
+  await pool.query(`drop schema ${schema} cascade`)
+})
 
 describe('options', () => {
   it.each([

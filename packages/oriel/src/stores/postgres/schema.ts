@@ -36,6 +36,8 @@ interface Step {
  * - `leases` are worthless after a crash, so they are not logged.
  * - `indexed` is how much of a log stands in `passages`, in a table of its own: a column of `threads` would make every append write its index.
  *   `tokens` has the tokens of `words` and the names of tenant and thread (hashed, behind a colon); PostgreSQL's own parsers are not used.
+ *   An id in `passages` is a number of the sequence `passages_order`, times 16, and the passage's hint. `analysis` is the analysis that a
+ *   thread is indexed by: with an older one, it is indexed again batch by batch when it is next searched.
  * - `key_values` holds small values; it is never partitioned.
  */
 const steps: readonly Step[] = [
@@ -141,6 +143,18 @@ const steps: readonly Step[] = [
       )`,
       `create index passages_thread on "${schema}".passages (tenant, thread)`,
       `create index passages_tokens on "${schema}".passages using gin (tokens)`,
+    ],
+  },
+  {
+    version: 4,
+    sql: ({ schema }) => [
+      `alter table "${schema}".indexed add column analysis integer not null default 1`,
+      `alter table "${schema}".passages alter column id drop identity`,
+      `create sequence "${schema}".passages_order`,
+      // Behind every id that is there: those of now are multiples.
+      `select setval('"${schema}".passages_order', (select coalesce(max(id), 0) + 1 from "${schema}".passages))`,
+      `drop index "${schema}".passages_thread`,
+      `create index passages_thread on "${schema}".passages (tenant, thread, seq)`,
     ],
   },
 ]

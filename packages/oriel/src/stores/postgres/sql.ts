@@ -1,6 +1,8 @@
 // Every statement of the PostgreSQL store, as a fixed set: values are parameters, and only the schema's name, which was checked,
 // and counts become part of the text.
 
+import { analysisVersion } from '../../core/search/analysis.ts'
+import { hints } from '../../core/search/hint.ts'
 import type { Statement } from './connections.ts'
 
 const threadColumns =
@@ -32,6 +34,7 @@ function tablesOf(schema: string) {
     values: `"${schema}".key_values`,
     indexed: `"${schema}".indexed`,
     passages: `"${schema}".passages`,
+    order: `"${schema}".passages_order`,
   }
 }
 
@@ -80,14 +83,16 @@ function reads({ threads, entries, blobs, snapshots, values, indexed, passages }
       left join ${entries} e on e.tenant = $1 and e.thread = $2 and e.seq = s.version
       where t.tenant = $1 and t.thread = $2`,
     unindexed: `select t.thread, t.version, coalesce(i.version, 0) as indexed, coalesce(i.messages, 0) as messages from ${threads} t
-      left join ${indexed} i on i.tenant = t.tenant and i.thread = t.thread
+      left join ${indexed} i on i.tenant = t.tenant and i.thread = t.thread and i.analysis >= ${analysisVersion}
       where t.tenant = $1 and t.salt is not null and t.version > coalesce(i.version, 0) order by t.updated_at desc limit $2`,
     unindexedThread: `select t.thread, t.version, coalesce(i.version, 0) as indexed, coalesce(i.messages, 0) as messages from ${threads} t
-      left join ${indexed} i on i.tenant = t.tenant and i.thread = t.thread
+      left join ${indexed} i on i.tenant = t.tenant and i.thread = t.thread and i.analysis >= ${analysisVersion}
       where t.tenant = $1 and t.thread = $2 and t.salt is not null and t.version > coalesce(i.version, 0)`,
     countPassages: `select sum(passages) as count from ${indexed} where tenant = $1`,
     countThread: `select passages as count from ${indexed} where tenant = $1 and thread = $2`,
-    findPassages: `select id from ${passages} where tokens @@ $1::tsquery order by id desc limit $2`,
+    findPassages: `select (select string_agg(id::text, ' ' order by id desc) from
+        (select id from ${passages} where tokens @@ asked.query::tsquery order by id desc limit $2) found) as ids
+      from unnest($1::text[]) with ordinality asked(query, nth) order by nth`,
     passages: `select id, tenant, thread, seq, position, block, inner_block as inner, start, stop, open, speaker, words
       from ${passages} where tenant = $1 and id = any($2::bigint[])`,
     value: `select value from ${values} where tenant = $1 and space = $2 and name = $3`,
@@ -97,7 +102,8 @@ function reads({ threads, entries, blobs, snapshots, values, indexed, passages }
 }
 
 function writes(tables: Tables) {
-  const { threads, entries, blobs, uses, snapshots, leases, values, indexed, passages } = tables
+  const { threads, entries, blobs, uses, snapshots, leases, values } = tables
+  const { indexed, passages, order } = tables
   return {
     lockThread: `select ${threadColumns} from ${threads} where tenant = $1 and thread = $2 for update`,
     putBlob: `with kept as (
@@ -136,16 +142,20 @@ function writes(tables: Tables) {
     index: `with living as (
         select 1 from ${threads} where tenant = $1 and thread = $2 and salt is not null and version >= $4 for key share
       ), moved as (
-        insert into ${indexed} as i (tenant, thread, version, messages, passages) select $1, $2, $4::int, $15::int, $5::int from living
+        insert into ${indexed} as i (tenant, thread, version, messages, passages, analysis)
+        select $1, $2, $4::int, $15::int, $5::int, ${analysisVersion} from living
         where $3::int = 0 or exists (select 1 from ${indexed} where tenant = $1 and thread = $2 and version = $3::int)
-        on conflict (tenant, thread) do update set version = excluded.version, messages = excluded.messages, passages = i.passages + excluded.passages
-          where i.version = $3::int returning 1
+        on conflict (tenant, thread) do update set version = excluded.version, messages = excluded.messages, analysis = excluded.analysis,
+          passages = i.passages + excluded.passages - (select count(*) from ${passages} where tenant = $1 and thread = $2 and seq > $3::int and seq <= $4::int)
+          where case when i.analysis >= ${analysisVersion} then i.version = $3::int else $3::int = 0 end returning 1
+      ), former as (
+        delete from ${passages} where tenant = $1 and thread = $2 and seq > $3::int and seq <= $4::int and exists (select 1 from moved)
       ), added as (
-        insert into ${passages} (tenant, thread, seq, position, block, inner_block, start, stop, open, speaker, words, tokens)
-        select $1, $2, p.seq, p.position, p.block, p.inner_block, p.start, p.stop, p.open, p.speaker, p.words,
+        insert into ${passages} (id, tenant, thread, seq, position, block, inner_block, start, stop, open, speaker, words, tokens)
+        select nextval('${order}') * ${hints} + p.hint, $1, $2, p.seq, p.position, p.block, p.inner_block, p.start, p.stop, p.open, p.speaker, p.words,
           array_to_tsvector(string_to_array(p.words || ' ' || $6::text, ' '))
-        from moved, unnest($7::int[], $8::int[], $9::int[], $10::int[], $11::int[], $12::bool[], $13::text[], $14::text[], $16::int[])
-          with ordinality as p(seq, block, inner_block, start, stop, open, speaker, words, position, nth) order by p.nth
+        from moved, unnest($7::int[], $8::int[], $9::int[], $10::int[], $11::int[], $12::bool[], $13::text[], $14::text[], $16::int[], $17::int[])
+          as p(seq, block, inner_block, start, stop, open, speaker, words, position, hint)
       ) select 1 from moved`,
     eraseIndexed: `delete from ${indexed} where tenant = $1 and thread = $2`,
     erasePassages: `delete from ${passages} where tenant = $1 and thread = $2`,

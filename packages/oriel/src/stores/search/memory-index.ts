@@ -1,5 +1,6 @@
 // A text index in memory: that of the memory store, and of one search over logs that are not indexed.
 
+import { hints } from '../../core/search/hint.ts'
 import type { IndexedPassage } from '../../core/search/rank.ts'
 import type { IndexBatch, SearchScope } from '../backend.ts'
 
@@ -28,7 +29,7 @@ export class MemoryIndex {
     thread.indexed = to
     thread.messages = messages
     for (const passage of passages) {
-      const id = ++this.#newest
+      const id = ++this.#newest * hints + passage.hint
       thread.ids.push(id)
       this.#passages.set(id, { ...passage, id, thread: key.thread })
       for (const token of new Set(passage.tokens.split(' '))) {
@@ -58,8 +59,12 @@ export class MemoryIndex {
     return thread === undefined ? this.#passages.size : (this.#threads.get(thread)?.ids.length ?? 0)
   }
 
-  find({ thread, groups = [] }: SearchScope, token: string, limit: number): readonly number[] {
-    const ids = this.#postings.get(token) ?? []
+  find(
+    { thread, groups = [] }: SearchScope,
+    tokens: readonly string[],
+    limit: number,
+  ): readonly number[] {
+    const ids = this.#having(tokens)
     const members = groups.map((group) => new Set(this.#postings.get(group)))
     const found: number[] = []
     for (let index = ids.length - 1; index >= 0 && found.length < limit; index--) {
@@ -68,6 +73,16 @@ export class MemoryIndex {
       if (thread === undefined || this.#passages.get(id)?.thread === thread) found.push(id)
     }
     return found
+  }
+
+  /** The passages with one of the tokens, in their order. */
+  #having(tokens: readonly string[]): readonly number[] {
+    const lists = tokens.flatMap((token) => {
+      const ids = this.#postings.get(token)
+      return ids === undefined ? [] : [ids]
+    })
+    if (lists.length < 2) return lists[0] ?? []
+    return [...new Set(lists.flat())].sort((a, b) => a - b)
   }
 
   passages(ids: readonly number[]): readonly IndexedPassage[] {

@@ -6,8 +6,9 @@ import type { Entry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { isScope } from '../../core/log/scope.ts'
 import { settings } from '../../core/log/settings.ts'
-import { analyseQuery } from '../../core/search/analysis.ts'
+import { hints } from '../../core/search/hint.ts'
 import { type Passage, passagesOf } from '../../core/search/passages.ts'
+import { type QueryTerm, termsOf } from '../../core/search/query.ts'
 import {
   bestPerMessage,
   candidatesOf,
@@ -22,12 +23,15 @@ import { groupTokens } from './scope-tokens.ts'
 
 /** Passages with a term that are looked at: a term that more have tells little. */
 const maxMatches = 1000
-/** Passages that are read and scored exactly. */
-const maxCandidates = 150
+/** Passages that are read and scored exactly: with fewer, messages are missed that scoring all would find. */
+const minCandidates = 100
+const maxCandidates = 300
 /** Time for one search; what is not indexed by then is missing from its answer, which says so. */
 const searchMs = 10_000
 /** Characters that are analysed at once: some 10 ms of the event loop. */
 const batchCharacters = 40_000
+/** Terms that the database looks for at once. */
+const termsAtOnce = 8
 /** Threads that are looked up at once. */
 const threadsAtOnce = 100
 const defaultLimit = 100
@@ -79,19 +83,17 @@ export class Searcher {
       ...(thread === undefined ? { tenant } : { tenant, thread }),
       ...(groups.length === 0 ? {} : { groups }),
     }
-    const terms = analyseQuery(query)
+    const terms = termsOf(query)
     if (terms.length === 0) return { passages: [], isComplete: true }
     const budget = new Budget(asked.signal, this.#isClosed)
     const { index, isComplete } = await this.#ready(scope, budget)
     const total = await index.count(scope)
-    const matches: TermMatches[] = []
-    for (const term of terms) {
-      budget.check()
-      const ids = await index.find(scope, term, maxMatches)
-      if (ids.length > 0) matches.push({ term, ids, count: countOf(ids, total) })
-      await budget.turn()
-    }
-    const ids = candidatesOf(matches, total, maxCandidates)
+    const matches = await matchesOf(index, { scope, terms, total, budget })
+    const ids = candidatesOf(
+      matches,
+      total,
+      Math.min(maxCandidates, Math.max(minCandidates, limit)),
+    )
     const passages = ids.length === 0 ? [] : await index.passages(tenant, ids)
     const own = passages.filter((one) => thread === undefined || one.thread === thread)
     const best = bestPerMessage(scorePassages(own, matches, total))
@@ -250,6 +252,41 @@ export class Searcher {
   }
 }
 
+/** The newest passages of each term. The parts of an identifier that is found whole are not looked for. */
+async function matchesOf(
+  index: SearchIndex,
+  {
+    scope,
+    terms,
+    total,
+    budget,
+  }: {
+    readonly scope: SearchScope
+    readonly terms: readonly QueryTerm[]
+    readonly total: number
+    readonly budget: Budget
+  },
+): Promise<readonly TermMatches[]> {
+  const matches: TermMatches[] = []
+  const look = async (asked: readonly QueryTerm[]): Promise<void> => {
+    for (let from = 0; from < asked.length; from += termsAtOnce) {
+      budget.check()
+      const some = asked.slice(from, from + termsAtOnce)
+      const tokens = some.map(({ token, related }) => [token, ...related.keys()])
+      const found = await index.find(scope, tokens, maxMatches)
+      for (const [at, { token: term, related }] of some.entries()) {
+        const ids = found[at] ?? []
+        if (ids.length > 0) matches.push({ term, related, ids, count: countOf(ids, total) })
+      }
+      await budget.turn()
+    }
+  }
+  await look(terms.filter(({ within }) => within === undefined))
+  const found = new Set(matches.map(({ term }) => term))
+  await look(terms.filter(({ within }) => within !== undefined && !found.has(within)))
+  return matches
+}
+
 function inGroups(passage: Passage, groups: readonly string[]): Passage {
   if (groups.length === 0) return passage
   return { ...passage, tokens: `${groups.join(' ')} ${passage.tokens}` }
@@ -294,7 +331,7 @@ class Budget {
 /** About how many passages have a term of which only the newest were counted: as many as their share of the newest lets expect. */
 function countOf(ids: readonly number[], total: number): number {
   if (ids.length < maxMatches) return ids.length
-  const span = (ids[0] as number) - (ids.at(-1) as number) + 1
+  const span = Math.floor(((ids[0] as number) - (ids.at(-1) as number)) / hints) + 1
   return Math.min(total, Math.max(ids.length, Math.round((total * ids.length) / span)))
 }
 
@@ -303,7 +340,7 @@ function asIndex(index: MemoryIndex): SearchIndex {
     index: async () => false,
     unindexed: async () => [],
     count: async (scope) => index.count(scope),
-    find: async (scope, token, limit) => index.find(scope, token, limit),
+    find: async (scope, terms, limit) => terms.map((tokens) => index.find(scope, tokens, limit)),
     passages: async (_, ids) => index.passages(ids),
   }
 }

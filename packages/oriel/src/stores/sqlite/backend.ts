@@ -35,7 +35,7 @@ export class SqliteBackend implements LogBackend {
     },
     unindexed: (scope, limit) => this.#read((reader) => reader.unindexed(scope, limit)),
     count: (scope) => this.#read((reader) => reader.countPassages(scope)),
-    find: (scope, token, limit) => this.#read((reader) => reader.findPassages(scope, token, limit)),
+    find: (scope, terms, limit) => this.#read((reader) => reader.findPassages(scope, terms, limit)),
     passages: (tenant, ids) => this.#read((reader) => reader.passages(tenant, ids)),
   }
   readonly #settings: WriterSettings

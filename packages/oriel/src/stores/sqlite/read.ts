@@ -2,6 +2,8 @@
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Entry } from '../../core/log/entry.ts'
+import { analysisVersion } from '../../core/search/analysis.ts'
+import { hints } from '../../core/search/hint.ts'
 import type { Speaker } from '../../core/search/passages.ts'
 import type { IndexedPassage } from '../../core/search/rank.ts'
 import type {
@@ -58,16 +60,23 @@ const sql = {
   value: 'select value from key_values where tenant = ? and space = ? and name = ?',
   values: `select name, value from key_values where tenant = ? and space = ? and name > ?
     order by name limit ?`,
+  // The plus keeps the planner from walking the index of `analysis`, in which all threads stand.
   unindexed: `select thread, version, indexed, messages from threads
-    where tenant = ? and salt is not null and indexed < version order by updated_at desc limit ?`,
+    where tenant = ? and salt is not null and indexed < version and +analysis >= ? order by updated_at desc limit ?`,
   unindexedThread: `select thread, version, indexed, messages from threads
-    where tenant = ? and thread = ? and salt is not null and indexed < version`,
+    where tenant = ?1 and thread = ?2 and salt is not null and indexed < version and analysis >= ?3
+    union all select thread, version, 0, 0 from threads where tenant = ?1 and thread = ?2 and salt is not null and analysis < ?3`,
+  outdated: `select thread, version, 0 as indexed, 0 as messages from threads
+    where tenant = ? and analysis < ? and salt is not null limit ?`,
   countPassages: 'select sum(passages) as count from threads where tenant = ?',
   countThread: 'select passages as count from threads where tenant = ? and thread = ?',
-  findPassages: 'select rowid as id from search where search match ? order by rowid desc limit ?',
-  passage: `select p.id, t.tenant, t.thread, p.seq, p.position, p.block, p.inner, p.start, p.stop, p.open, p.speaker, p.tokens
-    from passages p join threads t on t.id = p.thread
-    where p.id = ? and t.salt is not null`,
+  // One statement for all terms, and one text instead of a row for each passage: a common word has a thousand.
+  findPassages: `select (select group_concat(id, ' ') from
+      (select rowid as id from search where search match asked.value order by rowid desc limit ?2)) as ids
+    from json_each(?1) asked order by asked.key`,
+  passages: `select p.id, p.thread, p.seq, p.position, p.block, p.inner, p.start, p.stop, p.open, p.speaker, p.tokens
+    from json_each(?) asked join passages p on p.id = asked.value`,
+  living: 'select tenant, thread from threads where id = ? and salt is not null',
 } as const
 
 type Row = Record<string, SQLOutputValue>
@@ -196,8 +205,11 @@ export class SqliteReader {
   unindexed({ tenant, thread }: SearchScope, limit: number): readonly IndexProgress[] {
     const rows =
       thread === undefined
-        ? this.#statement('unindexed').all(tenant, limit)
-        : this.#statement('unindexedThread').all(tenant, thread)
+        ? [
+            ...this.#statement('unindexed').all(tenant, analysisVersion, limit),
+            ...this.#statement('outdated').all(tenant, analysisVersion, limit),
+          ].slice(0, limit)
+        : this.#statement('unindexedThread').all(tenant, thread, analysisVersion)
     return rows.map((row) => ({
       thread: String(row.thread),
       version: Number(row.version),
@@ -214,21 +226,38 @@ export class SqliteReader {
     return Number(row?.count ?? 0)
   }
 
-  findPassages(scope: SearchScope, token: string, limit: number): readonly number[] {
-    const all = [scopeToken(scope), ...(scope.groups ?? []), token.replaceAll('"', '')]
-    const query = all.map((one) => `"${one}"`).join(' AND ')
+  findPassages(
+    scope: SearchScope,
+    terms: readonly (readonly string[])[],
+    limit: number,
+  ): readonly (readonly number[])[] {
+    const within = [scopeToken(scope), ...(scope.groups ?? [])].map((one) => `"${one}"`)
+    const queries = terms.map((tokens) => {
+      const any = tokens.map((one) => `"${one.replaceAll('"', '')}"`).join(' OR ')
+      return [...within, `(${any})`].join(' AND ')
+    })
     return this.#statement('findPassages')
-      .all(query, limit)
-      .map(({ id }) => Number(id))
+      .all(JSON.stringify(queries), limit)
+      .map(({ ids }) => (typeof ids === 'string' ? ids.split(' ').map(Number) : []))
   }
 
   passages(tenant: string, ids: readonly number[]): readonly IndexedPassage[] {
-    return ids.flatMap((id) => {
-      const row = this.#get('passage', id)
-      if (row === undefined) return []
+    const threads = new Map<number, string>()
+    const nameOf = (id: number): string | undefined => {
+      const known = threads.get(id)
+      if (known !== undefined) return known
+      const row = this.#get('living', id)
+      if (row === undefined) return undefined
       if (row.tenant !== tenant) throw isolation()
-      return [indexedPassage(row)]
-    })
+      threads.set(id, String(row.thread))
+      return String(row.thread)
+    }
+    return this.#statement('passages')
+      .all(JSON.stringify(ids))
+      .flatMap((row) => {
+        const thread = nameOf(row.thread as number)
+        return thread === undefined ? [] : [indexedPassage(row, thread)]
+      })
   }
 
   close(): void {
@@ -307,10 +336,10 @@ function contentOf(row: Row): Uint8Array {
   return new Uint8Array(unpacked.buffer, unpacked.byteOffset, unpacked.length)
 }
 
-function indexedPassage(row: Row): IndexedPassage {
+function indexedPassage(row: Row, thread: string): IndexedPassage {
   const passage = {
     id: Number(row.id),
-    thread: String(row.thread),
+    thread,
     seq: Number(row.seq),
     index: Number(row.position),
     block: Number(row.block),
@@ -319,6 +348,7 @@ function indexedPassage(row: Row): IndexedPassage {
     isOpen: row.open === 1,
     speaker: String(row.speaker) as Speaker,
     tokens: unpackTokens(row.tokens),
+    hint: Number(row.id) % hints,
   }
   return row.inner === null ? passage : { ...passage, inner: Number(row.inner) }
 }

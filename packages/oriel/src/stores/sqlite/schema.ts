@@ -25,6 +25,8 @@ export const applicationId = 0x4f72696c
  *   only. Each row of `search` also has the names of its tenant and thread as tokens (hashed, behind a colon), so that FTS5 itself finds
  *   those of one thread. The index keeps no text: the tokens of a passage stand beside it, compressed where they are long, since taking
  *   them out of the index needs them. What was indexed before version 5 is indexed again when it is next searched. `secure-delete` takes tokens out of the index at once, where FTS5 would only note that they are gone.
+ * - An id in `passages` and `search` is a number that grows, times 16, and the passage's hint. `analysis` is the analysis that a thread is
+ *   indexed by: with an older one, it is indexed again batch by batch when it is next searched.
  * - From version 2 on every writer overwrites what it deletes; an older one must not write to the file.
  */
 export const migrations: readonly Migration[] = [
@@ -139,6 +141,16 @@ export const migrations: readonly Migration[] = [
         tokens, content = '', detail = none, columnsize = 0, tokenize = "ascii tokenchars '._-/:@#+'"
       );
       insert into search (search, rank) values ('secure-delete', 1);
+    `,
+  },
+  {
+    version: 6,
+    sql: `
+      alter table threads add column analysis integer not null default 1;
+      create index threads_analysis on threads (tenant, analysis);
+      create index threads_passages on threads (tenant, passages);
+      drop index passages_thread;
+      create index passages_thread on passages (thread, seq);
     `,
   },
 ]

@@ -1,6 +1,8 @@
 // Every write to the tables. Synchronous; the caller opens and commits the transaction around it.
 
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { analysisVersion } from '../../core/search/analysis.ts'
+import { hints } from '../../core/search/hint.ts'
 import type {
   AppendBatch,
   BlobRow,
@@ -45,8 +47,8 @@ const sql = {
   begin: 'begin immediate',
   commit: 'commit',
   living: 'select id, version from threads where tenant = ? and thread = ? and salt is not null',
-  addThread: `insert into threads (version, head, bytes, created_at, updated_at, tenant, thread, salt)
-    values (?, unhex(?), ?, ?, ?, ?, ?, ?) on conflict do nothing`,
+  addThread: `insert into threads (version, head, bytes, created_at, updated_at, tenant, thread, salt, analysis)
+    values (?, unhex(?), ?, ?, ?, ?, ?, ?, ${analysisVersion}) on conflict do nothing`,
   // A clock that goes backwards must not make a thread look older than it was. The head covers everything in the thread, and its
   // names: where it is as expected, nobody else has written or erased anything.
   grow: `update threads set version = ?, head = unhex(?), bytes = bytes + ?, updated_at = max(updated_at, ?)
@@ -83,10 +85,16 @@ const sql = {
   putValue: `insert into key_values (tenant, space, name, value) values (?, ?, ?, ?)
     on conflict do update set value = excluded.value`,
   dropValue: 'delete from key_values where tenant = ? and space = ? and name = ?',
-  indexTo: `update threads set indexed = ?, messages = ?, passages = passages + ?
-    where tenant = ? and thread = ? and indexed = ? and version >= ? and salt is not null returning id`,
-  addPassage: `insert into passages (thread, seq, position, block, inner, start, stop, open, speaker, tokens)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  // Of a thread that another analysis indexed, the first batch takes its place.
+  indexTo: `update threads set indexed = ?1, messages = ?2, passages = passages + ?3, analysis = ?7
+    where tenant = ?4 and thread = ?5 and version >= ?1 and salt is not null
+    and case when analysis >= ?7 then indexed = ?6 else ?6 = 0 end returning id`,
+  newestPassage: 'select max(id) as id from passages',
+  formerTokens: 'select id, tokens from passages where thread = ? and seq > ? and seq <= ?',
+  eraseFormer: 'delete from passages where thread = ? and seq > ? and seq <= ?',
+  uncount: 'update threads set passages = passages - ? where id = ?',
+  addPassage: `insert into passages (id, thread, seq, position, block, inner, start, stop, open, speaker, tokens)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   addTokens: 'insert into search (rowid, tokens) values (?, ?)',
   passageTokens: 'select id, tokens from passages where thread = ?',
   eraseTokens: "insert into search (search, rowid, tokens) values ('delete', ?, ?)",
@@ -197,25 +205,42 @@ export class SqliteLog {
 
   /** Adds passages. False unless the thread lives and is indexed up to where they begin. */
   index({ key, from, to, messages, passages }: IndexBatch): boolean {
+    const counts = [to, messages, passages.length]
     const names = [key.tenant, key.thread]
-    const row = this.#statement('indexTo').get(to, messages, passages.length, ...names, from, to)
+    const row = this.#statement('indexTo').get(...counts, ...names, from, analysisVersion)
     if (row === undefined) return false
     const scope = scopeTokens(key)
+    this.#eraseFormer(Number(row.id), scope, { from, to })
+    let newest = Math.floor(Number(this.#statement('newestPassage').get()?.id ?? 0) / hints)
     for (const { seq, index, block, inner = null, from: start, to: stop, ...rest } of passages) {
       const open = rest.isOpen ? 1 : 0
       const place = [Number(row.id), seq, index, block, inner, start, stop, open, rest.speaker]
-      const id = this.#run('addPassage', ...place, packTokens(rest.tokens))
+      newest += 1
+      const id = newest * hints + rest.hint
+      this.#run('addPassage', id, ...place, packTokens(rest.tokens))
       this.#run('addTokens', id, `${scope} ${rest.tokens}`)
     }
     return true
   }
 
-  /** The index takes out only what it is told, word for word. */
+  /** What another analysis left of these entries. */
+  #eraseFormer(thread: number, scope: string, { from, to }: Pick<IndexBatch, 'from' | 'to'>): void {
+    const former = this.#statement('formerTokens').all(thread, from, to)
+    if (former.length === 0) return
+    this.#eraseTokens(former, scope)
+    this.#run('eraseFormer', thread, from, to)
+    this.#run('uncount', former.length, thread)
+  }
+
   #erasePassages(thread: number, key: ThreadKey): void {
-    const scope = scopeTokens(key)
-    for (const { id, tokens } of this.#statement('passageTokens').all(thread))
-      this.#run('eraseTokens', Number(id), `${scope} ${unpackTokens(tokens)}`)
+    this.#eraseTokens(this.#statement('passageTokens').all(thread), scopeTokens(key))
     this.#run('erasePassages', thread)
+  }
+
+  /** The index takes out only what it is told, word for word. */
+  #eraseTokens(rows: readonly Record<string, SQLOutputValue>[], scope: string): void {
+    for (const { id, tokens } of rows)
+      this.#run('eraseTokens', Number(id), `${scope} ${unpackTokens(tokens)}`)
   }
 
   /** Deletes a tenant's values, and its blobs that no thread uses. */

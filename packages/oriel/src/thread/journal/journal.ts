@@ -18,7 +18,7 @@ import {
   type Setting,
   settings,
 } from '../../core/log/settings.ts'
-import { State } from '../../core/state/state.ts'
+import { State, type TokenCounts } from '../../core/state/state.ts'
 import type { Counter } from '../../core/tokens/counter.ts'
 import { resolveCounter, type TokensOption } from '../../counters.ts'
 import type { Store, ThreadKey, WriteOptions } from '../../stores/store.ts'
@@ -136,10 +136,28 @@ export class Journal {
 
   /** The same log as it was when it had `version` entries. Reads it from the store. */
   static async until(journal: Journal, version: number): Promise<Journal> {
-    const past = new Journal(journal.#options, journal.#header)
-    past.#isCopy = true
+    const past = Journal.emptyCopyOf(journal)
     for await (const entry of journal.store.read(journal.key, { to: version })) past.#take(entry)
     return past
+  }
+
+  /**
+   * The same log in memory before its first entry: `advance` folds entries that somebody has. `counts` are tokens of messages that were
+   * counted before.
+   */
+  static emptyCopyOf(journal: Journal, counts?: TokenCounts): Journal {
+    const past = new Journal(journal.#options, journal.#header)
+    if (counts !== undefined) {
+      past.#state = new State({ counter: past.#counter, salt: past.#header.salt, counts })
+    }
+    past.#isCopy = true
+    return past
+  }
+
+  /** Folds the next entries of the log into a copy in memory. */
+  advance(entries: Iterable<Entry>): void {
+    assert(this.#isCopy, 'only a copy is given its entries')
+    for (const entry of entries) this.#take(entry)
   }
 
   /**

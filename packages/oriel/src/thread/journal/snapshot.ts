@@ -112,6 +112,32 @@ export async function loadSnapshot(
   return messages.length === value.state.visible.length ? { value, messages } : undefined
 }
 
+/** What the newest snapshot says of entries that then need not be read. */
+export interface SnapshotFacts {
+  /** The log's length when it was taken. */
+  readonly version: number
+  /** Tokens of each block, by the seq of its message. */
+  readonly counts: ReadonlyMap<number, readonly number[]>
+  /** Live checkpoints that a newer one replaced, without their texts, by seq. */
+  readonly superseded: ReadonlyMap<number, EditEntry>
+}
+
+export async function snapshotFacts(
+  store: Store,
+  key: ThreadKey,
+): Promise<SnapshotFacts | undefined> {
+  const snapshot = await store.loadSnapshot(key)
+  if (snapshot === undefined || snapshot.format !== snapshotFormat) return undefined
+  const { state } = snapshot.value as unknown as { readonly state: StoredState }
+  const { visible, hidden, version, edits } = restoredState(state)
+  const counts = new Map<number, readonly number[]>()
+  for (const [seq, , tokens] of [...visible, ...hidden]) counts.set(seq, tokens)
+  const superseded = new Map<number, EditEntry>()
+  for (const edit of edits.edits)
+    if (isCheckpoint(edit) && edit.text === '') superseded.set(edit.seq, edit)
+  return { version, counts, superseded }
+}
+
 /** Gaps shorter than this are read through: a query costs more than a few rows. */
 const maxGap = 16
 

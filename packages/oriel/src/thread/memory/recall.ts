@@ -5,8 +5,9 @@ import type { MessageEntry } from '../../core/log/entry.ts'
 import { wrongOption } from '../../core/log/errors.ts'
 import { isObject } from '../../core/log/json.ts'
 import type { RecalledPassages } from '../../core/log/settings.ts'
-import { analyseQuery, isWeak, markWords } from '../../core/search/analysis.ts'
+import { wordMarker } from '../../core/search/analysis.ts'
 import { messageText, textAt } from '../../core/search/passages.ts'
+import { analyseQuery, isWeak } from '../../core/search/query.ts'
 import type { State } from '../../core/state/state.ts'
 import type { Journal } from '../journal/journal.ts'
 import { findPlaces, type IsShown, isReadable, type JournalOf } from '../search/search.ts'
@@ -105,7 +106,7 @@ const lineTokens = 20
 /** How many of these terms a text has. */
 function sharedIn(text: string, terms: ReadonlySet<string>): number {
   const found = new Set<string>()
-  for (const [from, to] of markWords(text, terms)) {
+  for (const [from, to] of wordMarker(terms)(text)) {
     for (const term of analyseQuery(text.slice(from, to))) if (terms.has(term)) found.add(term)
   }
   return found.size

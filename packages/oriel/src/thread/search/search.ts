@@ -5,8 +5,9 @@ import type { MessageEntry } from '../../core/log/entry.ts'
 import { OrielError, wrongOption } from '../../core/log/errors.ts'
 import { assertOptions, type OptionNames } from '../../core/log/options.ts'
 import { checkScope, isScope, type Scope } from '../../core/log/scope.ts'
-import { analyseQuery, markWords } from '../../core/search/analysis.ts'
+import { wordMarker } from '../../core/search/analysis.ts'
 import { excerpt, messageText, type Place, textAt } from '../../core/search/passages.ts'
+import { matchedTokens } from '../../core/search/query.ts'
 import { fuseRanks, type ScoredPassage } from '../../core/search/rank.ts'
 import { shownCheckpointText } from '../../core/text/checkpoint.ts'
 import { readableIn, readableMessage } from '../../core/text/readable.ts'
@@ -117,7 +118,9 @@ const maxEmbedded = 50
 const maxEmbeddedText = 2000
 
 /** What a message that the view shows counts beside one that it does not. */
-const shownShare = 0.5
+const shownShare = 0.3
+/** What an answer that the view does not show gets of the score of its question, which it shows. */
+const questionShare = 0.15
 
 /** Whether the newest view shows a message whole. */
 export type IsShown = (seq: number) => boolean
@@ -177,10 +180,19 @@ function hiddenFirst(
   isShown: ((passage: ScoredPassage) => boolean) | undefined,
 ): readonly ScoredPassage[] {
   if (isShown === undefined || prefer === 'best') return passages
-  const weighed = passages.map((one) =>
-    one.speaker === 'checkpoint' || isShown(one) ? { ...one, score: one.score * shownShare } : one,
-  )
+  const places = new Map(passages.map((one) => [`${one.index} ${one.thread}`, one]))
+  const weighed = passages.map((one) => {
+    if (one.speaker === 'checkpoint' || isShown(one))
+      return { ...one, score: one.score * shownShare }
+    const before = one.speaker === 'other' && places.get(`${one.index - 1} ${one.thread}`)
+    if (!before || !isQuestion(before) || !isShown(before)) return one
+    return { ...one, score: one.score + before.score * questionShare }
+  })
   return weighed.sort((a, b) => b.score - a.score || b.id - a.id)
+}
+
+function isQuestion({ speaker }: ScoredPassage): boolean {
+  return speaker === 'user' || speaker === 'directive'
 }
 
 /**
@@ -227,7 +239,7 @@ async function matchesIn(
     throw new OrielError('invalid-option', `The store ${store.name} cannot search.`)
   }
   const { limit = defaultLimit, signal } = options
-  const asked = { ...query, limit: Math.min(mostAsked, limit * spare + 50) }
+  const asked = { ...query, limit: Math.min(mostAsked, limit * spare) }
   return store.search(signal === undefined ? asked : { ...asked, signal })
 }
 
@@ -340,7 +352,7 @@ async function withSurroundings(
   found: readonly Found[],
   { query, options, journalOf }: Surrounding,
 ): Promise<readonly ThreadSearchResult[]> {
-  const tokens = new Set(analyseQuery(query))
+  const marksIn = wordMarker(matchedTokens(query))
   const results: ThreadSearchResult[] = []
   for (const { place: _, ...result } of found) {
     options.signal?.throwIfAborted()
@@ -354,7 +366,7 @@ async function withSurroundings(
           ]
     results.push({
       ...result,
-      marks: markWords(result.text, tokens),
+      marks: marksIn(result.text),
       ...(previous === undefined ? {} : { previous }),
       ...(next === undefined ? {} : { next }),
     })

@@ -2,7 +2,9 @@
 
 import type { Json } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
-import { analyse, analyseQuery } from '../../core/search/analysis.ts'
+import { analyse } from '../../core/search/analysis.ts'
+import { hintOf } from '../../core/search/hint.ts'
+import { analyseQuery } from '../../core/search/query.ts'
 import { scorePassages, type TermMatches } from '../../core/search/rank.ts'
 
 /** What is known of a tool before it is listed. */
@@ -33,16 +35,19 @@ export class ToolSearch {
     const named = this.#named(query)
     if (named.length > 0) return named.slice(0, Math.max(limit, maxNamed))
     const matches = analyseQuery(query).flatMap((term): TermMatches[] => {
-      const ids = this.#tokens.flatMap((tokens, id) => (tokens.includes(term) ? [id] : []))
+      const ids = this.#tokens.flatMap((tokens, index) => (tokens.includes(term) ? [-index] : []))
       return ids.length === 0 ? [] : [{ term, ids, count: ids.length }]
     })
     const ids = new Set(matches.flatMap((one) => one.ids))
     // Ids fall, so that of two that fit alike the first of the list wins.
-    const passages = [...ids].map((id) => ({
-      ...{ id: -id, thread: '', seq: id, index: id, block: 0, from: 0, to: 0 },
-      ...{ isOpen: true, speaker: 'other' as const },
-      tokens: (this.#tokens[id] as readonly string[]).join(' '),
-    }))
+    const passages = [...ids].map((id) => {
+      const tokens = this.#tokens[-id] as readonly string[]
+      return {
+        ...{ id, thread: '', seq: 0, index: -id, block: 0, from: 0, to: 0 },
+        ...{ isOpen: true, speaker: 'other' as const, hint: hintOf('other', tokens.length) },
+        tokens: tokens.join(' '),
+      }
+    })
     const scored = scorePassages(passages, matches, this.#tools.length)
     const fair = (scored[0]?.score ?? 0) * fairShare
     const best = scored.filter(({ score }) => score >= fair).slice(0, limit)

@@ -5,6 +5,7 @@ import type { Json } from '../../core/log/json.ts'
 import { directivesTextWithout } from '../../core/text/directive-list.ts'
 import { type Counter, overheadOf } from '../../core/tokens/counter.ts'
 import { blockTokens, framePartTokens } from '../../core/tokens/tally.ts'
+import { perSegmentOf } from '../../core/view/segments.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
 import type { BuiltView, ViewRequest } from './view.ts'
 
@@ -48,22 +49,30 @@ export function categoryTokens(
   const [system, tools] = framePartTokens(state.counter, framing.frame)
   const sums = { system: system?.tokens ?? 0, tools: tools?.tokens ?? 0, summary: 0, directives: 0 }
   const all: Record<RequestCategory, number> = { ...sums, user: 0, assistant: 0, results: 0 }
-  for (const message of assembled.messages) {
-    const { role, entry, blocks } = message
-    const isWritten = entry === undefined || entry.seq === 0
-    let at = 0
-    for (const tokens of blockTokens(state, message)) {
-      const own = isWritten ? 'summary' : categoryOf(role, blocks[at] as Block)
-      all[own] += tokens + (at === 0 ? overheadOf(role) : 0)
-      at += 1
-    }
-    if (at === 0) all[isWritten ? 'summary' : categoryOf(role)] += overheadOf(role)
+  for (const segment of assembled.segments) {
+    for (const [name, tokens] of segmentCategories(state, segment)) all[name] += tokens
   }
   all.directives = Math.min(all.summary, all.summary === 0 ? 0 : directiveTokens(state))
   all.summary -= all.directives
   const found = requestCategories.filter((name) => all[name] !== 0)
   return Object.fromEntries(found.map((name) => [name, all[name]]))
 }
+
+const segmentCategories = perSegmentOf('categories', (state, { messages }) => {
+  const sums = new Map<RequestCategory, number>()
+  const add = (name: RequestCategory, tokens: number): void => {
+    sums.set(name, (sums.get(name) ?? 0) + tokens)
+  }
+  for (const message of messages) {
+    const { role, entry, blocks } = message
+    const isWritten = entry === undefined || entry.seq === 0
+    add(isWritten ? 'summary' : categoryOf(role, blocks[0]), overheadOf(role))
+    blockTokens(state, message).forEach((tokens, at) => {
+      add(isWritten ? 'summary' : categoryOf(role, blocks[at]), tokens)
+    })
+  }
+  return sums
+})
 
 /** Tokens of the standing instructions in the live checkpoint; the same checkpoint is shown by many views. */
 function directiveTokens({ checkpoint, counter }: ViewRequest['state']): number {

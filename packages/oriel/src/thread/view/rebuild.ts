@@ -1,9 +1,10 @@
 // Past requests, rebuilt from the log: what was sent at a step, and the first thing that changed since the one before.
 
-import type { EditEntry, RequestEntry } from '../../core/log/entry.ts'
+import type { Entry, RequestEntry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { equalJson, isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import { settings } from '../../core/log/settings.ts'
+import type { State, TokenCounts } from '../../core/state/state.ts'
 import { noSummary } from '../../core/state/summary-request.ts'
 import type { Change } from '../../core/view/view.ts'
 import { type Policy, parsePolicy, policySchema } from '../../policy/schema.ts'
@@ -46,37 +47,89 @@ export interface RebuiltRequest {
   readonly before?: { readonly step: number; readonly contents: () => readonly ShownPart[] }
 }
 
-/** Rebuilds the newest request of a step. Reads the log up to it. `rules` are the host's own, for requests with a policy of their own. */
+/** Rebuilds the newest request of a step. Reads the log once. `rules` are the host's own, for requests with a policy of their own. */
 export async function rebuildRequest(
   journal: Journal,
   step: number,
   rules: readonly CustomRule[],
 ): Promise<RebuiltRequest> {
-  const requests: RequestEntry[] = []
-  const edits: EditEntry[] = []
-  for await (const entry of journal.store.read(journal.key)) {
-    if (entry.type === 'request') requests.push(entry)
-    else if (entry.type === 'edit') edits.push(entry)
+  const entries: Entry[] = []
+  for await (const entry of journal.store.read(journal.key)) entries.push(entry)
+  const { state: _state, ...rebuilt } = await rebuildFrom(journal, step, { entries, rules })
+  return rebuilt
+}
+
+/** A log in memory, and how to fold it. */
+export interface PastLog {
+  /** All entries, from the first one on. */
+  readonly entries: readonly Entry[]
+  /** The host's own rules. */
+  readonly rules: readonly CustomRule[]
+  /** Tokens of messages that were counted before. @default they are counted */
+  readonly counts?: TokenCounts | undefined
+  /** Awaited now and then, so that a long fold leaves the event loop free. @default nothing */
+  readonly pause?: (() => Promise<void>) | undefined
+}
+
+/** The same from entries that are in memory, with the state of the log before the request. Folds each entry once. */
+export async function rebuildFrom(
+  journal: Journal,
+  step: number,
+  log: PastLog,
+): Promise<RebuiltRequest & { readonly state: State }> {
+  const { request, before } = requestsOf(log.entries, step)
+  const past = Journal.emptyCopyOf(journal, log.counts)
+  if (before === undefined) {
+    await advance(past, request.seq - 1, log)
+    const { messages: _messages, built, ...answer } = await rebuild(past, request, log)
+    return { ...answer, trace: built.trace(), request }
   }
-  const index = requests.findLastIndex((request) => request.step === step)
+  await advance(past, before.seq - 1, log)
+  // The same fold goes on to the request, unless a policy of its own added something.
+  const own = before.details?.policy === undefined ? past : Journal.copyOf(past)
+  const previous = await rebuild(own, before, log)
+  await log.pause?.()
+  await advance(past, request.seq - 1, log)
+  const { messages, built, ...answer } = await rebuild(past, request, log)
+  const change = compare(previous.messages, messages)
+  await log.pause?.()
+  const rebuilt = {
+    ...answer,
+    trace: built.trace(),
+    request,
+    before: { step: before.step, contents: previous.contents },
+  }
+  if (change === undefined) return rebuilt
+  return { ...rebuilt, change: { index: change, ...causeOf(before, request, log.entries) } }
+}
+
+/** The newest request of a step, and the one before it in the same format. */
+export function requestsOf(
+  entries: readonly Entry[],
+  step: number,
+): { readonly request: RequestEntry; readonly before: RequestEntry | undefined } {
+  const requests = entries.filter((entry) => entry.type === 'request')
+  const index = requests.findLastIndex((one) => one.step === step)
   const request = requests[index]
   if (request === undefined) {
     const [first, last] = [requests[0]?.step, requests.at(-1)?.step]
     const known = first === undefined ? 'none was made yet' : `they go from ${first} to ${last}`
     throw new OrielError('not-found', `No request was made at step ${step}: ${known}.`)
   }
-  const { messages, built: _built, ...answer } = await rebuild(journal, request, rules)
-  const before = requests.slice(0, index).findLast((one) => one.format === request.format)
-  if (before === undefined) return { ...answer, request }
-  const previous = await rebuild(journal, before, rules)
-  const change = compare(previous.messages, messages)
-  const rebuilt = {
-    ...answer,
-    request,
-    before: { step: before.step, contents: previous.contents },
+  const before = requests.slice(0, index).findLast(({ format }) => format === request.format)
+  return { request, before }
+}
+
+/** Entries that are folded between two pauses: a few milliseconds. */
+const foldedAtOnce = 512
+
+async function advance(past: Journal, until: number, { entries, pause }: PastLog): Promise<void> {
+  while (past.state.version < until) {
+    const from = past.state.version
+    const to = Math.min(until, from + foldedAtOnce)
+    past.advance(entries.slice(from, to))
+    if (to < until) await pause?.()
   }
-  if (change === undefined) return rebuilt
-  return { ...rebuilt, change: { index: change, ...causeOf(before, request, edits) } }
 }
 
 /** What the log's edits say is already decided; how a body is marked follows the schedule. */
@@ -88,24 +141,24 @@ function withoutRules(logged: JsonObject = {}): Policy {
 /** The policy of one request, without rules of the host's own that it no longer gives: what is rebuilt is then not exact. */
 function knownParts(logged: Json, rules: readonly CustomRule[]): Policy {
   if (!isObject(logged)) return parsePolicy(logged)
-  const names = new Set([...Object.keys(policySchema.shape), ...rules.map(({ name }) => name)])
+  const names = new Set([...Object.keys(policySchema.fields), ...rules.map(({ name }) => name)])
   const known = Object.entries(logged).filter(([name]) => names.has(name))
   return parsePolicy(Object.fromEntries(known), 'policy', rules)
 }
 
+/** `past` is the log before the request. */
 async function rebuild(
-  journal: Journal,
+  past: Journal,
   request: RequestEntry,
-  rules: readonly CustomRule[],
+  { rules }: Pick<PastLog, 'rules'>,
 ): Promise<{
   body: JsonObject
   exact: boolean
   messages: readonly Json[]
-  trace: readonly Change[]
   contents: () => readonly ShownPart[]
   built: BuiltView
+  state: State
 }> {
-  const past = await Journal.until(journal, request.seq - 1)
   const details = request.details ?? {}
   const temporary = details.policy
   const policy =
@@ -147,7 +200,7 @@ async function rebuild(
   const body = bodyOf(format, request, built, frame)
   const contents = (): readonly ShownPart[] =>
     contentsOf({ state: past.state, framing: around }, built)
-  return { body, exact, messages, trace: built.trace(), contents, built }
+  return { body, exact, messages, contents, built, state: past.state }
 }
 
 /** The newest view, as it was sent. */
@@ -157,7 +210,8 @@ export async function newestView(
 ): Promise<BuiltView | undefined> {
   const { newestRequest } = journal.facts
   if (newestRequest === undefined) return undefined
-  return (await rebuild(journal, newestRequest, rules)).built
+  const past = await Journal.until(journal, newestRequest.seq - 1)
+  return (await rebuild(past, newestRequest, { rules })).built
 }
 
 /** A request's body: what the frame says, and the messages of a view. */
@@ -188,10 +242,10 @@ function compare(before: readonly Json[], after: readonly Json[]): number | unde
 function causeOf(
   before: RequestEntry,
   after: RequestEntry,
-  edits: readonly EditEntry[],
+  entries: readonly Entry[],
 ): Omit<RequestChange, 'index'> {
-  const between = edits.find((edit) => edit.seq > before.seq && edit.seq < after.seq)
-  if (between !== undefined) {
+  const between = entries.slice(before.seq, after.seq - 1).find(({ type }) => type === 'edit')
+  if (between?.type === 'edit') {
     return { cause: 'edit', rule: between.rule, reason: between.reason }
   }
   if (before.model !== after.model) return { cause: 'model' }

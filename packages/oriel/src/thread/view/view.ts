@@ -30,11 +30,13 @@ import { framePartTokens, viewTokens } from '../../core/tokens/tally.ts'
 import { tailOf } from '../../core/view/audience.ts'
 import type { Repair } from '../../core/view/profile.ts'
 import { lossesAsRepairs } from '../../core/view/repair.ts'
+import { madeSegment, messagesIn, type Segment } from '../../core/view/segments.ts'
 import { traceOf } from '../../core/view/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../../core/view/view.ts'
 import { plan, windowFor, windowOfModel } from '../../plan.ts'
 import type { Policy, PolicyInput } from '../../policy/schema.ts'
 import { type ProposeContext, propose } from '../../propose.ts'
+import { type EncodedSegment, encodeSegments } from '../../providers/encode-segments.ts'
 import type { FormatName, Origin } from '../../providers/format.ts'
 import { formatNamed } from '../../providers/registry.ts'
 import { assertSize } from '../../providers/size.ts'
@@ -45,6 +47,7 @@ import type { Prices } from '../../schedule/prices.ts'
 import { sha256 } from '../../sha256.ts'
 import type { WriteOptions } from '../../stores/store.ts'
 import type { EntryBody, Journal, Stamp } from '../journal/journal.ts'
+import { BodyHash } from './body-hash.ts'
 import { categoryTokens, contentsOf, type RequestCategory, type ShownPart } from './contents.ts'
 import type { Framing } from './frame.ts'
 
@@ -93,7 +96,7 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
    * every other format, the originals are shown. @default true
    */
   readonly sendsCompaction?: boolean
-  /** Whose settings these are, in lines of the log. @default the thread's agent, else the thread */
+  /** Whose settings these are, in lines of the log and in the record of the request. @default the thread's agent, else the thread */
   readonly agentName?: string
   /** Commit nothing, neither edits nor the record of the request, and ask no model. @default false */
   readonly dryRun?: boolean
@@ -233,32 +236,46 @@ export function buildView(request: ViewRequest): BuiltView {
     mayTurnReasoningOff,
   }
   const assembled = assemble(state, planned, fitting)
-  const { messages: shown, repairs } = withSystem(request, assembled.messages)
-  const encoded = target.encode(shown)
-  assertSize(target, [{ encoded }])
+  const { segments, repairs } = withSystem(request, assembled.segments)
+  const pieces = encodeSegments(target, segments)
+  assertSize(target, pieces)
   const { hash: frameHash, frame } = framing
   const isMarked = request.policy.schedule === 'cache-aware'
-  const { system } = encoded
+  const system = pieces[0]?.encoded.system
   const mark = isMarked ? target.cacheMarks?.add : undefined
-  const messages = mark === undefined ? encoded.messages : mark(encoded.messages, frame)
+  const plain = flat(pieces.map(({ encoded }) => encoded.messages))
+  const messages = mark === undefined ? plain : mark(plain, frame)
   const body = system === undefined ? { messages } : { messages, system }
   // Encoding is deterministic, so plain JSON is canonical enough here, and several times faster to write.
-  const bodyHash = sha256(JSON.stringify(body))
+  const bodyHash =
+    mark === undefined
+      ? state.derive(`body-hash:${format}`, () => new BodyHash()).of(pieces, system)
+      : sha256(JSON.stringify(body))
   const editIds = new Map<Edit, string>()
+  const losses = pieces.flatMap(({ segment, encoded }) =>
+    encoded.losses === undefined ? [] : lossesAsRepairs(segment.messages, encoded.losses),
+  )
+  const shown = lazy(() => messagesIn(segments))
+  const origins = lazy(() => originsOf(pieces))
   return {
     ...body,
     planned,
     editIds,
     decision,
     assembled,
-    shown,
-    origins: encoded.origins,
+    get shown() {
+      return shown()
+    },
+    get origins() {
+      return origins()
+    },
     bodyHash,
     frameHash,
     trace: traceOf({
       state,
       planned,
-      repairs: [...assembled.repairs, ...repairs, ...lossesAsRepairs(shown, encoded.losses ?? [])],
+      repairs: [...assembled.repairs, ...repairs, ...losses],
+      inForce: assembled.inForce,
       fitted: assembled.fitted,
       indexOf: (index) => index,
       canExpand: true,
@@ -266,6 +283,34 @@ export function buildView(request: ViewRequest): BuiltView {
     }),
     viewId: viewIdOf([format, options.model ?? '', frameHash, bodyHash]),
   }
+}
+
+/** Where the messages of a whole view come from: positions in a piece count from its own first message. */
+function originsOf(pieces: readonly EncodedSegment[]): readonly Origin[] {
+  const [only] = pieces
+  if (only !== undefined && pieces.length === 1) return only.encoded.origins
+  let before = 0
+  return pieces.flatMap(({ segment, encoded }) => {
+    const start = before
+    before += segment.messages.length
+    return encoded.origins.map((origin) => ({
+      ...origin,
+      shown: origin.shown.map((position) => position + start),
+    }))
+  })
+}
+
+function lazy<T extends object>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+function flat<T>(lists: readonly (readonly T[])[]): readonly T[] {
+  const [only] = lists
+  return only !== undefined && lists.length === 1 ? only : lists.flat()
 }
 
 /** Whether the expand tool is added to a view's frame: as the log says, from now on, or not in this view. */
@@ -457,6 +502,7 @@ function detailsOf(request: ViewRequest, built: BuiltView): RequestDetails {
     tokens: assembled.tokens(),
     parts: categoryTokens(request, built),
   }
+  if (options.agentName !== undefined) details.agent = options.agentName
   if (options.budget !== undefined) details.budget = options.budget
   if (options.mayTurnReasoningOff === true) details.mayTurnReasoningOff = true
   if (request.isRecovery === true) details.isRecovery = true
@@ -514,10 +560,6 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
     ...(built.assembled.turnsReasoningOff ? { reasoning: 'off' as const } : {}),
     epoch,
   }
-  origins.set(
-    view,
-    built.origins.map((origin) => ({ ...origin, isSaid: isSaid(origin, built.shown) })),
-  )
   shownBy.set(view, { request, built })
   return view
 }
@@ -537,7 +579,7 @@ export function categoriesIn(view: View): Partial<Record<RequestCategory, number
 }
 
 /** Beside the views, which are their callers' own. */
-const origins = new WeakMap<View, readonly ViewOrigin[]>()
+const originsBy = new WeakMap<View, readonly ViewOrigin[]>()
 
 /** Where a message of a view comes from. */
 export interface ViewOrigin extends Origin {
@@ -561,15 +603,22 @@ function isNoReasoning({ type }: Block): boolean {
 
 /** Where each message of a view comes from. */
 export function originsIn(view: View): readonly ViewOrigin[] {
-  return origins.get(view) ?? []
+  const known = originsBy.get(view)
+  const built = shownBy.get(view)?.built
+  if (known !== undefined || built === undefined) return known ?? []
+  const { shown } = built
+  const origins = built.origins.map((origin) => ({ ...origin, isSaid: isSaid(origin, shown) }))
+  originsBy.set(view, origins)
+  return origins
 }
 
-/** The messages behind the system text that the view puts in front of them. */
+/** The view behind the system text that is put in front of it. Only its first segment has leading system messages. */
 function withSystem(
   { state, leading, pluginSystem }: ViewRequest,
-  messages: readonly ViewMessage[],
-): { readonly messages: readonly ViewMessage[]; readonly repairs: readonly Repair[] } {
-  if (leading.length === 0 && pluginSystem.length === 0) return { messages, repairs: [] }
+  segments: readonly Segment[],
+): { readonly segments: readonly Segment[]; readonly repairs: readonly Repair[] } {
+  if (leading.length === 0 && pluginSystem.length === 0) return { segments, repairs: [] }
+  const [first = madeSegment([]), ...rest] = segments
   const system = leading.map(
     (entry): ViewMessage => ({
       role: entry.role,
@@ -578,9 +627,12 @@ function withSystem(
       entry,
     }),
   )
-  const spoken = leading.length > 0 ? withoutLeading(state, messages) : { messages, repairs: [] }
+  const spoken =
+    leading.length > 0
+      ? withoutLeading(state, first.messages)
+      : { messages: first.messages, repairs: [] }
   const all = withPluginSystem([...system, ...spoken.messages], pluginSystem)
-  return { messages: all, repairs: spoken.repairs }
+  return { segments: [madeSegment(all), ...rest], repairs: spoken.repairs }
 }
 
 /** System messages that lead the log give way to those that came with the history. */
