@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { logOf, newestThread } from './faults/raw-client.ts'
 import { openGateway, type Target, type TargetOptions } from './target.ts'
 import { type Action, reply } from './upstream/action.ts'
-import type { Asked } from './upstream/upstream.ts'
+import { type Asked, startUpstream } from './upstream/upstream.ts'
 
 let target: Target | undefined
 afterEach(async () => target?.close())
@@ -165,6 +165,46 @@ describe.each([false, true])('compact_20260112, streamed: %s', (isStream) => {
   })
 })
 
+describe('a thread that the upstream compacted', () => {
+  it('[CX2] goes on at a server without compaction with its originals', async () => {
+    const compacting = await startUpstream({ answer: counting, compacts: true })
+    const plain = { name: 'plain', models: ['claude-plain'] }
+    const other = await startUpstream({ answer: counting })
+    target = await openGateway({
+      answer: counting,
+      gateway: {
+        upstreams: [
+          { ...plain, baseUrl: other.url },
+          { name: 'compacts', baseUrl: compacting.url, contextManagement: 'delegate' },
+        ],
+      },
+    })
+    const ask = anthropic(false)
+    const messages: Message[] = []
+    const step = async (text: string, model: string) => {
+      messages.push(user(text))
+      const { content } = await ask(messages, { model })
+      messages.push({ role: 'assistant', content: content as never })
+      return content.map(({ type }) => type)
+    }
+    for (let turn = 0; turn < 3; turn++) await step(`Code 47${turn}1. ${long}`, 'claude-x')
+    expect(await step(`Code 4731. ${long}`, 'claude-x')).toEqual(['compaction', 'text'])
+    await step('Go on.', 'claude-x')
+    expect(compacting.requests.at(-1)?.body.messages).toHaveLength(2)
+    const { tokens } = compacting.requests.at(-1) as Asked
+    expect(tokens).toBeLessThan(100)
+    await ask([...messages, user('Elsewhere?')], {
+      model: 'claude-plain',
+      context_management: undefined,
+    })
+    expect(textIn(other.requests.at(-1))).toContain('Code 4701')
+    expect(textIn(other.requests.at(-1))).not.toContain('"compaction"')
+    expect([other.breaches, compacting.breaches]).toEqual([[], []])
+    await compacting.close()
+    await other.close()
+  })
+})
+
 describe('a compaction that nobody here knows', () => {
   it('[CX5] is sent to a server without compaction as its summary', async () => {
     target = await openGateway({ answer: counting })
@@ -226,6 +266,16 @@ describe.each([false, true])('compact_threshold, streamed: %s', (isStream) => {
 })
 
 describe('/v1/responses/compact', () => {
+  it('[CX6] needs a model', async () => {
+    target = await openGateway({ answer: counting })
+    const { client } = responses(false)
+    const asked = client.responses.compact({ input: 'Hello' } as never)
+    await expect(asked).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining("'model'"),
+    })
+  })
+
   it.each(['emulate', 'delegate'] as const)(
     '[CX6] gives a window to go on with, %s',
     async (way) => {

@@ -155,6 +155,8 @@ export class Calls {
     const upstream = this.#upstreamFor(model, settings.agent?.template.upstream)
     const { isCompacting = false } = came
     const context = managedContext(whole, provider, { upstream, isCompacting })
+    if (isCompacting && context.compaction !== undefined && model === undefined)
+      throw refuse(400, 'invalid-input', "Missing required parameter: 'model'.")
     const isEdited = context.body !== whole
     const call = { ...asking, without: isEdited ? provider.contextEdits?.flags : undefined }
     const { body, link } = await this.#atCompaction(call, context, provider)

@@ -276,3 +276,71 @@ function post(
     ...(signal === undefined ? {} : { signal }),
   })
 }
+
+describe('a provider that compacts', () => {
+  const signed = { type: 'compaction', content: 'So far.', signature: 'signed-9' }
+  const ask = { role: 'user', content: 'Go on.' }
+  const onDemand = { 'anthropic-beta': 'compact-2026-09-04' }
+  const threshold = { 'anthropic-beta': 'compact-2026-01-12' }
+  const low = { type: 'compact_20260112', trigger: { type: 'input_tokens', value: 49_999 } }
+  const model = { model: 'm', max_tokens: 9 }
+
+  it.each<[string, string, object, Record<string, string>, string]>([
+    [
+      'a trigger below its least',
+      ...(['/v1/messages', { messages: [ask], context_management: { edits: [low] } }] as const),
+      ...([threshold, 'greater than or equal to 50000'] as const),
+    ],
+    [
+      'compaction without its flag',
+      ...(['/v1/messages', { messages: [ask], compaction: { type: 'summarize' } }] as const),
+      ...([{}, 'requires anthropic-beta: compact-2026-09-04'] as const),
+    ],
+    [
+      'a block without the flag',
+      ...(['/v1/messages', { messages: [{ role: 'assistant', content: [signed] }, ask] }] as const),
+      ...([{}, 'not one of the expected content block types'] as const),
+    ],
+    [
+      'a signature that it never gave',
+      ...(['/v1/messages', { messages: [{ role: 'assistant', content: [signed] }, ask] }] as const),
+      ...([onDemand, 'does not verify'] as const),
+    ],
+    [
+      'messages before a signed block',
+      '/v1/messages',
+      {
+        messages: [ask, { role: 'assistant', content: [signed, { type: 'text', text: 'x' }] }, ask],
+      },
+      ...([onDemand, 'must be sent first'] as const),
+    ],
+    [
+      'a threshold below its least',
+      '/v1/responses',
+      { input: [ask], context_management: [{ type: 'compaction', compact_threshold: 50 }] },
+      ...([{}, 'integer below minimum value'] as const),
+    ],
+    [
+      'an item that it never gave',
+      '/v1/responses',
+      { input: [{ type: 'compaction', id: 'c', encrypted_content: 'gAAAforeign' }, ask] },
+      ...([{}, 'could not be verified'] as const),
+    ],
+  ])('refuses %s', async (_, path, body, headers, words) => {
+    const upstream = await startUpstream({
+      ...{ compacts: true, answer: () => reply({ text: 'Ok.' }) },
+    })
+    const answer = await fetch(upstream.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ ...model, ...body }),
+    })
+    const text = await answer.text()
+    await upstream.close()
+    expect([answer.status, upstream.breaches.join('\n')]).toEqual([
+      400,
+      expect.stringContaining(words),
+    ])
+    expect(text).toContain('error')
+  })
+})

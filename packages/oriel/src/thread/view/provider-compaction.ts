@@ -8,7 +8,7 @@ import { rangesOf, tokensOf } from '../../core/state/units.ts'
 import type { Build } from '../journal/batch.ts'
 import type { ViewOptions } from './view.ts'
 
-export const compactionRule = 'provider-compaction'
+const compactionRule = 'provider-compaction'
 
 /** The kind of a message whose compaction leaves the user's messages before it as they are. */
 export const windowKind = 'compaction-window'
