@@ -27,6 +27,7 @@ interface Subject {
   readonly tarballs: readonly (
     | 'oriel'
     | 'oriel-cli'
+    | 'oriel-gateway'
     | `oriel-${'claude-code' | 'opencode' | 'pi'}`
   )[]
   /** Files of the example to copy, or inline texts. */
@@ -146,7 +147,8 @@ console.log(seen.join(' '))
   {
     name: '@oriel/cli',
     needs: [],
-    tarballs: ['oriel', 'oriel-cli'],
+    // The command brings the gateway with it.
+    tarballs: ['oriel', 'oriel-gateway', 'oriel-cli'],
     written: {
       'main.ts': `import * as command from '@oriel/cli'\nexport type Command = typeof command\n`,
       'chat.json': '[{"role":"user","content":"Hello."},{"role":"assistant","content":"Hi."}]',
@@ -271,7 +273,7 @@ async function main(): Promise<void> {
   if (tarballs === own) {
     mkdirSync(own, { recursive: true })
     const plugins = ['claude-code', 'opencode', 'pi'].map((name) => `./packages/plugins/${name}`)
-    const folders = ['./packages/oriel', './packages/cli', ...plugins]
+    const folders = ['oriel', 'gateway', 'cli'].map((name) => `./packages/${name}`).concat(plugins)
     await run('npm', ['pack', '--silent', ...folders, '--pack-destination', own], { cwd: root })
   }
   const waiting = [...subjects]
