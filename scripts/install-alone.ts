@@ -213,7 +213,7 @@ await threads.close()
       'main.ts': `import { Oriel } from '@oriel/opencode'
 process.env.ORIEL_STORE = 'agents.db'
 process.env.ORIEL_NODE = process.execPath
-const client = { session: { prompt: async () => undefined }, tui: { showToast: async () => undefined } }
+const client = { app: { log: async () => undefined }, session: { prompt: async () => undefined }, tui: { showToast: async () => undefined } }
 const hooks = await Oriel({ client })
 console.log(Object.keys(hooks.tool).join(' '))
 await hooks.dispose()

@@ -189,7 +189,7 @@ export function writeParts(folder: string): void {
   }
 }
 
-/** What a command printed; fails if it does, or after three minutes. */
+/** What a command printed; fails if it does, or after ten minutes. */
 export function run(
   [file = '', ...args]: readonly string[],
   { home, project }: Place,
@@ -207,7 +207,7 @@ export function run(
     child.stderr.on('data', (chunk) => {
       err += String(chunk)
     })
-    const timer = setTimeout(() => child.kill('SIGKILL'), 180_000)
+    const timer = setTimeout(() => child.kill('SIGKILL'), 600_000)
     child.on('close', (code) => {
       clearTimeout(timer)
       if (code === 0) done(out.trim())

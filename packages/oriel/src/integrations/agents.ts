@@ -186,7 +186,9 @@ export class AgentThreads {
       mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
       this.#store = sqliteStore({ path: this.#path })
     }
+    // The tenant of a gateway without keys: its studio shows these threads.
     const opened = openThread({
+      tenant: 'local',
       id: `${this.#agent}-${session}`,
       store: this.#store,
       policy: this.#policy,

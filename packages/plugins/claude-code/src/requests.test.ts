@@ -99,7 +99,7 @@ describe('the plugin of Claude Code', () => {
     })
     expect(logged).toEqual([])
     const store = sqliteStore({ path: env.ORIEL_STORE })
-    const log = await (await openThread({ id: 'claude-code-s1', store })).log()
+    const log = await (await openThread({ id: 'claude-code-s1', tenant: 'local', store })).log()
     expect(log.filter(({ type }) => type === 'message')).toHaveLength(41)
     expect(log.filter(({ type }) => type === 'edit')).toHaveLength(0)
     await store.close()

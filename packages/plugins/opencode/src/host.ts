@@ -15,7 +15,7 @@ type Handlers = {
 const kept = { system: 'opencode-system', summary: 'opencode-summary' } as const
 
 /** What the process can do. */
-export function handlersFor(threads: AgentThreads): Handlers {
+function handlersFor(threads: AgentThreads): Handlers {
   return {
     async hello() {
       return {

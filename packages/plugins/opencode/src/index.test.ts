@@ -66,6 +66,7 @@ async function loaded() {
           posted.push(...body.parts.map(({ text }) => text))
         },
       },
+      app: { log: async () => undefined },
       tui: {
         showToast: async ({ body }) => {
           told.push(body.message)
@@ -149,7 +150,7 @@ describe('the plugin', () => {
     await hooks['command.execute.before']({ ...command, command: 'other' }, {})
     await hooks.dispose()
     const store = sqliteStore({ path: join(folder, 'agents.db') })
-    const log = await (await openThread({ id: 'opencode-ses_1', store })).log()
+    const log = await (await openThread({ id: 'opencode-ses_1', tenant: 'local', store })).log()
     expect(log.filter(({ type }) => type === 'request')).toHaveLength(41)
     expect(log.filter(({ type }) => type === 'usage').length).toBeGreaterThan(30)
     await store.close()

@@ -15,6 +15,9 @@ export interface OpencodeInput {
         body: { noReply: boolean; parts: { type: 'text'; text: string; ignored: boolean }[] }
       }): Promise<unknown>
     }
+    readonly app: {
+      log(request: { body: { service: string; level: 'warn'; message: string } }): Promise<unknown>
+    }
     readonly tui: {
       showToast(request: { body: { message: string; variant: string } }): Promise<unknown>
     }
@@ -89,7 +92,8 @@ export async function Oriel({ client }: OpencodeInput): Promise<OpencodeHooks> {
     isTold = true
     const message = `Oriel: ${reason} The messages are sent as they are.`
     client.tui.showToast({ body: { message, variant: 'warning' } }).catch(() => undefined)
-    console.error(message)
+    const body = { service: 'oriel', level: 'warn' as const, message }
+    client.app.log({ body }).catch(() => undefined)
   }
   const summarize = (session: string): Promise<string> =>
     host.ask('checkpoint', { session, messages: toSummarize.get(session) ?? [] })

@@ -111,7 +111,7 @@ describe('the extension', () => {
     expect(tools[0]?.name).toBe('expand_message')
     await fire('session_shutdown', {})
     const store = sqliteStore({ path: join(folder, 'agents.db') })
-    const log = await (await openThread({ id: 'pi-s1', store })).log()
+    const log = await (await openThread({ id: 'pi-s1', tenant: 'local', store })).log()
     expect(log.filter(({ type }) => type === 'request')).toHaveLength(41)
     expect(log.filter(({ type }) => type === 'usage').length).toBeGreaterThan(30)
     await store.close()
