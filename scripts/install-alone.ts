@@ -24,7 +24,11 @@ interface Subject {
   readonly name: string
   /** Packages installed beside the tarballs, in the versions tested by this workspace. */
   readonly needs: readonly string[]
-  readonly tarballs: readonly ('oriel' | 'oriel-cli')[]
+  readonly tarballs: readonly (
+    | 'oriel'
+    | 'oriel-cli'
+    | `oriel-${'claude-code' | 'opencode' | 'pi'}`
+  )[]
   /** Files of the example to copy, or inline texts. */
   readonly copied?: string
   readonly written?: Readonly<Record<string, string>>
@@ -151,6 +155,69 @@ console.log(seen.join(' '))
     args: ['inspect', 'chat.json'],
     prints: /tokens/,
   },
+  {
+    name: 'oriel/agents',
+    needs: [],
+    tarballs: ['oriel'],
+    written: {
+      'main.ts': `import { AgentThreads, agentTools, checkpointText } from 'oriel/agents'
+const threads = new AgentThreads({ agent: 'mine', env: { ORIEL_STORE: 'agents.db' } })
+const messages = [{ role: 'user', content: 'Never touch main.' }]
+const view = await threads.request('s', messages, { format: 'openai-chat' })
+const summary = await checkpointText(messages, { format: 'openai-chat' })
+console.log(view.messages.length, agentTools.length, summary.includes('Never touch main.'))
+await threads.close()
+`,
+    },
+    main: 'main.ts',
+    prints: /^1 2 true$/m,
+  },
+  {
+    name: '@oriel/opencode',
+    needs: [],
+    tarballs: ['oriel', 'oriel-opencode'],
+    written: {
+      'main.ts': `import { Oriel } from '@oriel/opencode'
+process.env.ORIEL_STORE = 'agents.db'
+process.env.ORIEL_NODE = process.execPath
+const client = { session: { prompt: async () => undefined }, tui: { showToast: async () => undefined } }
+const hooks = await Oriel({ client })
+console.log(Object.keys(hooks.tool).join(' '))
+await hooks.dispose()
+`,
+    },
+    main: 'main.ts',
+    prints: /^expand_message search_conversation$/m,
+  },
+  {
+    name: '@oriel/claude-code',
+    needs: [],
+    tarballs: ['oriel', 'oriel-claude-code'],
+    written: {
+      'main.ts': `import { execFileSync } from 'node:child_process'
+const program = 'node_modules/@oriel/claude-code/dist/main.js'
+const input = JSON.stringify({ session: 's', method: 'hello' })
+console.log(JSON.parse(execFileSync(process.execPath, [program], { input }).toString()).tools.length)
+`,
+    },
+    main: 'main.ts',
+    prints: /^2$/m,
+  },
+  {
+    name: '@oriel/pi',
+    needs: [],
+    tarballs: ['oriel', 'oriel-pi'],
+    written: {
+      'main.ts': `import oriel, { type PiApi } from '@oriel/pi'
+const seen: string[] = []
+const pi = { on: (name: string) => seen.push(name), registerCommand: () => undefined, registerTool: ({ name }: { name: string }) => seen.push(name) }
+oriel(pi as unknown as PiApi)
+console.log(seen.length)
+`,
+    },
+    main: 'main.ts',
+    prints: /^6$/m,
+  },
 ]
 
 async function check(subject: Subject, tarballs: string): Promise<string> {
@@ -203,7 +270,8 @@ async function main(): Promise<void> {
   const tarballs = process.argv[2] ?? own
   if (tarballs === own) {
     mkdirSync(own, { recursive: true })
-    const folders = ['./packages/oriel', './packages/cli']
+    const plugins = ['claude-code', 'opencode', 'pi'].map((name) => `./packages/plugins/${name}`)
+    const folders = ['./packages/oriel', './packages/cli', ...plugins]
     await run('npm', ['pack', '--silent', ...folders, '--pack-destination', own], { cwd: root })
   }
   const waiting = [...subjects]

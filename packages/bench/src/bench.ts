@@ -1,9 +1,21 @@
 // Runs all benchmarks, each in its own process, so that none affects the next, and writes their sections of docs/numbers.md: `npm run bench`.
 
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-const names = ['counters', 'validity', 'fidelity', 'steps', 'stores', 'postgres', 'session']
+/** In the order of their cost; `load` measures the gateway as it is built. */
+const names = [
+  'counters',
+  'validity',
+  'fidelity',
+  'rules',
+  'steps',
+  'stores',
+  'postgres',
+  'session',
+  'load/load',
+]
+const root = join(import.meta.dirname, '../../..')
 const given = process.argv.slice(2)
 const isJson = given.includes('--json')
 // Numbers for machines are for comparing runs; the others are published.
@@ -12,6 +24,7 @@ const options = isJson ? given : ['--write', ...given]
 const results: unknown[] = []
 for (const name of names) {
   process.stderr.write(`${name} ...\n`)
+  if (name === 'load/load') execFileSync('npm', ['run', '--silent', 'build:code'], { cwd: root })
   const output = await run(name)
   if (isJson) results.push(JSON.parse(output))
 }

@@ -12,6 +12,8 @@ export {
   memoryStore,
   OrielError,
   openThread,
+  type PolicyInput,
+  presets,
   project,
   resolveCounter,
   type Store,

@@ -15,6 +15,9 @@ import { openThread, searchThreads, sqliteStore } from 'oriel'
 const folder = mkdtempSync(join(tmpdir(), 'oriel-search-'))
 const most = Number(process.argv[2] ?? 100_000)
 const runs = 60
+const syllables = 'ba ke lo mi nu ra se ti vo da fe go hu ja le mo na pi ru so'.split(' ')
+/** The most frequent word. */
+const common = 'kem'
 
 try {
   await compareSizes([1000, 10_000, 100_000, 1_000_000].filter((size) => size <= most))
@@ -47,10 +50,6 @@ function wordOf(random: () => number): string {
   } while (rest > 0)
   return `${word}m`
 }
-
-const syllables = 'ba ke lo mi nu ra se ti vo da fe go hu ja le mo na pi ru so'.split(' ')
-/** The most frequent word. */
-const common = 'kem'
 
 function queries(): readonly string[] {
   const random = generator(7)

@@ -7,7 +7,15 @@ import { pruneMessages } from 'ai'
 import { conversationOf, type Step, turnOf } from './agent.ts'
 import type { ChatMessage } from './conversations.ts'
 import { type Contender, race, type Timing } from './harness.ts'
-import { memoryStore, openThread, project, resolveCounter, type Store } from './oriel.ts'
+import {
+  memoryStore,
+  openThread,
+  type PolicyInput,
+  presets,
+  project,
+  resolveCounter,
+  type Store,
+} from './oriel.ts'
 import { toAiSdk } from './peers/ai-sdk.ts'
 import { countCharacters, createCounter, toLangchain } from './peers/langchain.ts'
 import { logLines } from './plot.ts'
@@ -25,16 +33,14 @@ import {
 import { chatTokens, naiveLoop } from './tokens.ts'
 
 const sizes = [100, 1000, 10_000]
-/**
- * Only the thread with a window reaches this length; the cost of the others grows with the
- * conversation.
- */
-const longest = 100_000
+/** Lengths of the threads under each preset. */
+const threadSizes = [1000, 10_000, 100_000]
 const baseSize = 1000
 const budget = 32_000
 /** Calls in one timed run: the clock itself takes a part of a millisecond. */
 const callsPerRun = 5
 const messagesPerCall = 4
+const presetNames = Object.keys(presets) as (keyof typeof presets)[]
 const window = { history: { policy: 'lastN', length: 10 } } as const
 
 /** A contender at one size, with the name of its row. */
@@ -49,9 +55,18 @@ interface GrowingThread {
   workPerStep(): Row
 }
 
+const ways: readonly Way[] = [
+  { row: 'thread, lastN 10', policy: window, budget: undefined },
+  { row: 'thread, 32k tokens', policy: undefined, budget },
+  { row: 'thread, recommended', policy: 'recommended', budget: undefined },
+]
+
+/** While a thread grows, turns between two views. */
+const turnsPerView = 64
+
 const settings = readSettings()
 const timings = await raceAll()
-const { windowTimings, work } = await raceWindow()
+const { threadTimings, work } = await racePresets()
 endProgress()
 report(
   'steps',
@@ -73,22 +88,26 @@ report(
     },
     {
       title:
-        'The thread with a window alone, up to 100,000 messages: milliseconds of computing per step',
-      rows: [
-        ...rowsOf(windowTimings, [...sizes, longest], (own) => figure(own.medianMs)),
-        ...rowsOf(windowTimings, [...sizes, longest], (own, base) =>
-          ratio(own.medianMs / base.medianMs),
-        ).map((row) => ({ ...row, contender: 'times that at 1,000' })),
-        ...rowsOf(windowTimings, [...sizes, longest], (own) => figure(own.meanMs)).map((row) => ({
-          ...row,
-          contender: 'mean, snapshots included',
-        })),
+        'Threads under every preset, up to 100,000 messages: milliseconds of computing per step',
+      rows: rowsOf(threadTimings, threadSizes, (own) => figure(own.medianMs)),
+      notes: [
+        'The lengths of one preset take turns in every round. While a thread grows to its length it is viewed at every 64th turn.',
+        `"${words(budget)} tokens": with that budget. Without one, no policy, plugin-retention and turn-expiry show the whole log: a view then costs its own size.`,
+        'Under recommended, a longer conversation is given a larger window, up to a bound: more is shown.',
       ],
+    },
+    {
+      title: 'Times the cost of the same preset at 1,000 messages',
+      rows: rowsOf(threadTimings, threadSizes, (own, base) => ratio(own.medianMs / base.medianMs)),
+    },
+    {
+      title: 'Means, with checkpoints and snapshots',
+      rows: rowsOf(threadTimings, threadSizes, (own) => figure(own.meanMs)),
     },
     { title: 'What the thread asks of its store per step', rows: work },
   ],
   settings,
-  plotOf(timings),
+  plotOf([...timings, ...threadTimings.filter(({ size }) => size > 10_000)]),
 )
 
 /** Writes the plot, and answers the line that shows it. */
@@ -117,20 +136,26 @@ async function raceAll() {
   const contenders: Sized[] = []
   for (const size of sizes) {
     contenders.push(...statelessContenders(size))
-    contenders.push((await growingThread(size, 'thread, lastN 10')).contender)
-    contenders.push((await growingThread(size, 'thread, 32k tokens')).contender)
-    contenders.push((await growingThread(size, 'thread, recommended')).contender)
+    for (const way of ways) contenders.push((await growingThread(size, way)).contender)
   }
   return raceSized(contenders)
 }
 
-/** Raced alone, because a heap with 100,000 messages slows down others. */
-async function raceWindow() {
-  const threads: GrowingThread[] = []
-  for (const size of [...sizes, longest])
-    threads.push(await growingThread(size, 'thread, lastN 10'))
-  const windowTimings = await raceSized(threads.map(({ contender }) => contender))
-  return { windowTimings, work: threads.map((thread) => thread.workPerStep()) }
+/** Each preset is raced alone, because a heap with 100,000 messages slows down others. */
+async function racePresets() {
+  const threadTimings: (Timing & Sized)[] = []
+  const work: Row[] = []
+  for (const preset of [undefined, ...presetNames]) {
+    for (const tokens of [undefined, budget]) {
+      const name = `thread, ${preset ?? 'no policy'}${tokens === undefined ? '' : `, ${words(tokens)} tokens`}`
+      const way = { row: name, policy: preset, budget: tokens }
+      const threads: GrowingThread[] = []
+      for (const size of threadSizes) threads.push(await growingThread(size, way))
+      threadTimings.push(...(await raceSized(threads.map(({ contender }) => contender))))
+      work.push(...threads.map((thread) => thread.workPerStep()))
+    }
+  }
+  return { threadTimings, work }
 }
 
 async function raceSized(contenders: readonly Sized[]) {
@@ -195,29 +220,31 @@ function statelessContenders(size: number): readonly Sized[] {
   })
 }
 
-/**
- * A thread grown to `size` messages in whole turns with a view each, which continues by a turn per
- * run.
- */
+/** How a thread is viewed, with the name of its row. */
+interface Way {
+  readonly row: string
+  readonly policy: PolicyInput | undefined
+  readonly budget: number | undefined
+}
+
+/** A thread grown to `size` messages in whole turns, which continues by a turn per run. */
 async function growingThread(
   size: number,
-  row: 'thread, lastN 10' | 'thread, 32k tokens' | 'thread, recommended',
+  { row, policy, budget: tokens }: Way,
 ): Promise<GrowingThread> {
   const counts = { read: 0, written: 0, shown: 0, steps: 0 }
   const store = countingStore(memoryStore(), counts)
-  const hasWindow = row !== 'thread, 32k tokens'
-  const policy = row === 'thread, lastN 10' ? window : 'recommended'
-  const thread = await openThread({ store, ...(hasWindow ? { policy } : {}) })
-  // The window moves once a turn, and that must be in every run; fitting costs the same at every step.
-  const steps = hasWindow ? turnOf(0).length : 1
-  const look = () => thread.view(hasWindow ? {} : { budget })
+  const thread = await openThread({ store, ...(policy === undefined ? {} : { policy }) })
+  // A window moves once a turn, and that must be in every run.
+  const steps = turnOf(0).length
+  const look = () => thread.view(tokens === undefined ? {} : { budget: tokens })
   let turn = 0
   for (let messages = 0; messages < size; turn++) {
     const added = turnOf(turn).flat()
     await thread.append(added, { format: 'openai-chat' })
-    // A view with a window drops what left it; a view with a budget leaves no trace, and would only take long.
-    if (hasWindow) await look()
     messages += added.length
+    // What leaves a window leaves with a view; the last ones are those of every step.
+    if (turn % turnsPerView === 0 || messages >= size - turnsPerView) await look()
     progress(`steps: ${row}, ${messages} of ${size} messages`)
   }
   Object.assign(counts, { read: 0, written: 0 })
@@ -231,6 +258,7 @@ async function growingThread(
     }
   }
   const workPerStep = (): Row => ({
+    contender: row,
     'messages so far': words(size),
     'entries read': figure(counts.read / counts.steps),
     'entries written': figure(counts.written / counts.steps),

@@ -27,6 +27,7 @@ const examples = [
   ['oriel export --out backup.jsonl', 'a backup of all threads'],
   ['oriel import backup.jsonl --data ./other', 'the same threads in another store'],
   ['oriel import session.json', 'a recorded conversation as a new thread'],
+  ['eval "$(oriel completion bash)"', 'the shell completes commands and options'],
 ] as const
 
 /** The help of one command, or of all. */

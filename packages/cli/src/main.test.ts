@@ -97,7 +97,8 @@ describe('oriel', () => {
   })
 
   it.each([
-    [['inspekt'], "oriel: there is no command 'inspekt'; to look at a file: oriel inspect <file>."],
+    [['inspekt'], "oriel: there is no command 'inspekt'; did you mean oriel inspect."],
+    [['a.jsonl'], "oriel: there is no command 'a.jsonl'; to look at a file: oriel inspect <file>."],
     [['inspect', '--colour'], 'oriel: unknown option --colour; oriel --help lists the options.'],
     [
       ['serve', '--polcy', 'recommended'],

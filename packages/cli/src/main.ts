@@ -4,8 +4,9 @@
 import { readFileSync } from 'node:fs'
 import { tuneHeap } from '@oriel/gateway'
 import { cac } from 'cac'
-import { OrielError } from 'oriel'
+import { formatNames, OrielError, presets } from 'oriel'
 import { nearestName } from 'oriel/internal'
+import { type CompletedCommand, completionScript } from './completion.ts'
 import { connect, disconnect } from './connect/command.ts'
 import { readConnectSettings } from './connect/settings.ts'
 import { context } from './context/command.ts'
@@ -71,7 +72,16 @@ export async function main(
       return 0
     }
     if (command === undefined) {
-      const problem = `there is no command '${cli.args[0]}'; to look at a file: oriel inspect <file>.`
+      const meant = nearestName(
+        String(cli.args[0]),
+        cli.commands.map(({ name }) => name),
+        2,
+      )
+      const hint =
+        meant === undefined
+          ? 'to look at a file: oriel inspect <file>'
+          : `did you mean oriel ${meant}`
+      const problem = `there is no command '${cli.args[0]}'; ${hint}.`
       throw new OrielError('invalid-option', problem)
     }
     checkOptions(cli)
@@ -85,6 +95,9 @@ export async function main(
 function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
   const options = optionsOf(cli)
   switch (command) {
+    case 'completion':
+      terminal.stdout.write(completionScript(filesOf(cli)[0], completed(cli)))
+      return Promise.resolve(0)
     case 'doctor':
       cli.matchedCommand?.checkUnusedArgs()
       return doctor(readDoctorSettings(options), terminal)
@@ -122,7 +135,30 @@ function createCli(): Cli {
   addSimulate(cli)
   addFinding(cli)
   addKeeping(cli)
+  cli.command('completion [shell]', 'Print a script that completes commands: bash, zsh or fish')
   return cli
+}
+
+/** Values of options, for completion. */
+const optionValues: Readonly<Record<string, readonly string[]>> = {
+  '--policy': Object.keys(presets),
+  '--format': formatNames,
+  '--tokens': ['o200k', 'estimate'],
+  '--expand': ['auto', 'always', 'never'],
+  '--how': ['base-url', 'plugin'],
+  '--log': ['text', 'json'],
+}
+
+function completed({ commands }: Cli): readonly CompletedCommand[] {
+  return commands.map(({ name, description, options }) => ({
+    name,
+    description,
+    options: options.map(({ rawName, description: text }) => {
+      const [option = ''] = rawName.split(' ')
+      const values = optionValues[option]
+      return { name: option, description: text, ...(values === undefined ? {} : { values }) }
+    }),
+  }))
 }
 
 function addServe(cli: Cli): void {

@@ -5,6 +5,7 @@ import { callerView, memoryStore, OrielError, type Store } from 'oriel'
 import { apiRoots, isApiPath, providers, speakerAt } from 'oriel/providers'
 import { agentRoutes } from './api/agent-routes.ts'
 import { gatewayRoutes } from './api/gateway-routes.ts'
+import { memoryRoutes } from './api/memory-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { type Background, type BackgroundTask, codeOf } from './background.ts'
@@ -254,6 +255,7 @@ function assemble(options: GatewayOptions): Parts {
     ...agentRoutes({ agents, limits }),
     ...gatewayRoutes({ store, calls, sessions, settings, agents, events, limits, info }),
     ...threadRoutes(api),
+    ...memoryRoutes({ store, threads, tenants, limits }),
     ...mcp.routes,
     metricsOf({ telemetry, store, threads, limiter, upstreams }),
   ]
@@ -393,6 +395,17 @@ function modelRoutes(calls: Calls, telemetry: Telemetry): readonly Route[] {
         }),
       ),
     ),
+    ...Object.values(providers).flatMap((provider): readonly Route[] => {
+      const { path } = provider.compaction ?? {}
+      if (path === undefined) return []
+      return [
+        {
+          ...{ method: 'POST', path, access: 'key', isCall: true },
+          summary: `A compaction of a conversation in the format ${provider.name}.`,
+          handle: (context) => calls.call({ ...context, isCompacting: true }, provider),
+        },
+      ]
+    }),
     ...apiRoots.map(
       (root): Route => ({
         method: 'ALL',

@@ -141,13 +141,36 @@ describe('the upstream', () => {
     if (field === undefined) expect(answer.context_management).toEqual({ applied_edits: [] })
   })
 
+  it('[CE2] that edits by itself: the log says what it did', async () => {
+    const edits = [
+      { type: 'clear_tool_uses_20250919', cleared_tool_uses: 2, cleared_input_tokens: 9 },
+    ]
+    target = await openGateway({
+      contextManagement: 'delegate',
+      compacts: true,
+      answer: () => ({
+        type: 'reply',
+        reply: [{ type: 'text', text: 'Ok.' }],
+        alter: (body) => ({ ...body, context_management: { applied_edits: edits } }),
+      }),
+    })
+    const client = new Anthropic({ baseURL: target.url, apiKey: 'fault-key', maxRetries: 0 })
+    await client.beta.messages.create({
+      ...{ model: 'claude-demo', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
+      ...{ betas: [beta], context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
+    } as Params)
+    const log = await logOf(target.url, await newestThread(target.url))
+    const notes = log.filter((one) => one.type === 'message' && one.kind === 'context-edited')
+    expect(JSON.stringify(notes)).toContain('cleared_tool_uses')
+  })
+
   it('[CE3] is asked for what the gateway cannot do, and says that it does not know it', async () => {
     target = await openGateway({ answer: () => reply({ text: 'Ok.' }) })
     const client = new Anthropic({ baseURL: target.url, apiKey: 'k', maxRetries: 0 })
     const asked = client.beta.messages.create({
       ...{ model: 'claude-demo', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] },
-      ...{ betas: ['compact-2026-01-12'] },
-      context_management: { edits: [{ type: 'compact_20260112' }] },
+      ...{ betas: [beta] },
+      context_management: { edits: [{ type: 'forget_everything_20990101' }] },
     } as unknown as Params)
     await expect(asked).rejects.toThrow('Extra inputs are not permitted')
   })

@@ -44,6 +44,33 @@ describe.each(spokenFormats)('%s', (format) => {
     expect(target.upstream.breaches).toEqual([])
   })
 
+  it('[GS5] people list, edit and erase what is to hold everywhere', async () => {
+    const target = await open({ memory: true })
+    const ann = { 'x-oriel-user': 'ann' }
+    await say(target, 'Always answer in French.', { ...ann, 'x-session-id': 'one' })
+    const ask = (path: string, init?: RequestInit): Promise<Response> =>
+      fetch(`${target.url}/api/memory${path}`, init)
+    const list = async (): Promise<readonly { readonly id: string; readonly text: string }[]> =>
+      ((await (await ask('?user=ann')).json()) as { instructions: { id: string; text: string }[] })
+        .instructions
+    const [said] = await list()
+    expect(said).toMatchObject({ text: 'Always answer in French.', seq: 2, isEdited: false })
+    const headers = { 'content-type': 'application/json' }
+    const edit = { method: 'PUT', headers, body: '{"text":"Always answer in German."}' }
+    const edited = await ask(`/${said?.id}?user=ann`, edit)
+    expect(await edited.json()).toMatchObject({ text: 'Always answer in German.', isEdited: true })
+    const told = await say(target, 'Hello?', { ...ann, 'x-session-id': 'two' })
+    expect(told).toMatch(/Always answer in German/)
+    expect(told).not.toMatch(/French/)
+    expect((await ask(`/${said?.id}?user=ann`, { method: 'DELETE' })).status).toBe(204)
+    expect(await list()).toEqual([])
+    const after = await say(target, 'Hello again?', { ...ann, 'x-session-id': 'three' })
+    expect(after).not.toMatch(/German|French/)
+    expect((await ask(`/${said?.id}?user=ann`, { method: 'DELETE' })).status).toBe(404)
+    expect((await ask(`/${said?.id}?user=ann`, edit)).status).toBe(404)
+    expect((await ask('')).status).toBe(400)
+  })
+
   it('[GS4] is off by default: the client’s bytes pass as they came', async () => {
     const target = await open({})
     const ann = { 'x-oriel-user': 'ann' }

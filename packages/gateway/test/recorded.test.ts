@@ -92,14 +92,12 @@ describe('recorded clients through the gateway', () => {
 
 /**
  * What `sync` misjudges, as packages/oriel/test/clients.test.ts has it: the AI SDK's screens rewrite a failure that OpenAI formats do not
- * mark as one; a summary asked for in the conversation's own words. And a request that goes on from an answer, repeated after it failed: it
- * continues in a fork.
+ * mark as one; a summary asked for in the conversation's own words.
  */
 const known: readonly string[] = [
   'ai-sdk-compatible-ui #4',
   'ai-sdk-openai-chat-ui #4',
   'ai-sdk-responses-unstored-ui #4',
-  'openai-responses-chained #3',
   'qwen-code-summary-dropped #3',
 ]
 

@@ -100,6 +100,27 @@ describe.each([false, true])('previous_response_id, streamed: %s', (isStream) =>
     ])
   })
 
+  it('[KC3] a request that failed and is sent again goes on in its thread', async () => {
+    let isFailing = false
+    const target = await open({
+      answer: (asked) => (isFailing ? { type: 'error', status: 500 } : counting(asked)),
+    })
+    const ask = asking(target.url, isStream)
+    const first = await ask({ input: 'One' })
+    isFailing = true
+    await expect(ask({ input: 'Two', previous_response_id: first.id })).rejects.toThrow()
+    isFailing = false
+    await ask({ input: 'Two', previous_response_id: first.id })
+    await ask({ input: 'Other', previous_response_id: first.id })
+    expect(wordsIn(target.upstream.requests[2])).toEqual([
+      ...['user: One', 'assistant: Answer 0.', 'user: Two'],
+    ])
+    const headers = { authorization: 'Bearer k' }
+    const answer = await fetch(`${target.url}/api/threads`, { headers })
+    const { threads } = (await answer.json()) as { threads: readonly unknown[] }
+    expect(threads).toHaveLength(2)
+  })
+
   it('[KC2] the policy holds for such a conversation, and one thread shows all of it', async () => {
     const policy = { history: { length: 2 } }
     const target = await open({ answer: counting, gateway: { policy } })

@@ -2,6 +2,7 @@
 
 import { type AddressInfo, createServer } from 'node:net'
 import { createGateway, type GatewayOptions, serveGateway } from '@oriel/gateway'
+import type { ContextManagement } from '../src/options.ts'
 import { startUpstream, type Upstream, type UpstreamOptions } from './upstream/upstream.ts'
 
 export interface Target {
@@ -17,6 +18,8 @@ export interface TargetOptions extends UpstreamOptions {
   readonly retries?: number
   /** Whether the gateway asks for the provider's cache. @default false */
   readonly cacheHints?: boolean
+  /** Who manages the context where a client asks for it. @default 'auto' */
+  readonly contextManagement?: ContextManagement
 }
 
 /** A gateway before a strict upstream. */
@@ -24,11 +27,12 @@ export async function openGateway({
   gateway: options,
   retries = 0,
   cacheHints = false,
+  contextManagement = 'auto',
   ...rest
 }: TargetOptions): Promise<Target> {
   const upstream = await startUpstream(rest)
   const gateway = createGateway({
-    upstreams: [{ name: 'test', baseUrl: upstream.url, retries, cacheHints }],
+    upstreams: [{ name: 'test', baseUrl: upstream.url, retries, cacheHints, contextManagement }],
     ...options,
     // A busy machine that runs many tests is late all the time.
     limits: { lateMs: 0, ...options?.limits },

@@ -42,6 +42,12 @@ function runWithNpm(words) {
   })
   child.on('exit', (code) => {
     process.exitCode = code ?? 1
+    // The code of npm's own failures; what it prints then (a 404, no network) does not say what to do.
+    if (code === 1) {
+      console.error(
+        `oriel: the command is in another package. If npm could not fetch it, install it: npm install @oriel/cli@${version}`,
+      )
+    }
   })
 }
 

@@ -70,6 +70,13 @@ describe('oriel', () => {
     expect(stderr).toContain('Install it: npm install @oriel/cli')
   })
 
+  it('says what to install when npm cannot fetch the command', () => {
+    const npm = write('npm-cli.js', 'console.error("npm error code E404"); process.exit(1)')
+    const { status, stderr } = run(['serve'], { npm_execpath: npm })
+    expect(status).toBe(1)
+    expect(stderr).toContain(`install it: npm install @oriel/cli@${manifest.version}`)
+  })
+
   it.each(['18.20.8', '20.20.2', '22.12.0'])('refuses Node %s with one sentence', (version) => {
     installCli('export const main = async () => 0')
     expect(run([], {}, ['--import', pretendVersion(version)])).toEqual({

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { validate } from '../../../oriel/src/providers/registry.ts'
 
-const stepsPerTurn = 20
+export const stepsPerTurn = 20
 /** Lines of each file that the model reads: about 5 KB. */
 const linesPerPart = 120
 /** As `simulate` has them: what is read from the cache, and what is written to it. */
@@ -177,7 +177,7 @@ function costOf(bodies: readonly Body[], piecesOf: (body: Body) => readonly unkn
   return Math.round(cost)
 }
 
-function writeParts(folder: string): void {
+export function writeParts(folder: string): void {
   for (let part = 1; part <= 2 * (stepsPerTurn + 1); part++) {
     const lines = Array.from(
       { length: linesPerPart },

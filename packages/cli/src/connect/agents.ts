@@ -1,6 +1,6 @@
 // The agents that can be connected: where their settings are, and which of them lead to the gateway.
 
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { FileFormat, Setting } from './settings-file.ts'
 
@@ -55,7 +55,20 @@ export const agents: readonly Agent[] = [
         settings: [{ path: ['env', 'ANTHROPIC_BASE_URL'], value: url }],
       },
     ],
-    note: 'The gateway needs an upstream: oriel serve --upstream https://api.anthropic.com',
+    plugin: (place, source) => [
+      {
+        path: join(claudeFolder(place), 'settings.json'),
+        format: 'json',
+        settings: [
+          {
+            path: ['env', 'CLAUDE_CODE_PLUGIN_DIRS'],
+            // The folder with the manifest: the module is in its dist.
+            value: { add: dirname(dirname(source)), separator: delimiter },
+          },
+        ],
+      },
+    ],
+    note: 'The gateway needs an upstream: oriel serve --upstream https://api.anthropic.com. With the plugin none is needed; /oriel shows what fills the context.',
   },
   {
     name: 'codex',

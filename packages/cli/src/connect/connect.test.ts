@@ -65,6 +65,9 @@ const word = fc.constantFrom(
   'provider',
   'openai',
   'options',
+  'plugin',
+  'extensions',
+  'CLAUDE_CODE_PLUGIN_DIRS',
   'baseURL',
   'x y',
   'ä',
@@ -135,6 +138,7 @@ const envText = fc
   .map(({ lines, end, eol: lineEnd }) => lines.join(lineEnd) + (end === '' ? '' : lineEnd))
 
 const cases: readonly {
+  how?: 'plugin'
   agent: string
   path: string
   format: FileFormat
@@ -143,6 +147,21 @@ const cases: readonly {
   { agent: 'claude-code', path: '.claude/settings.json', format: 'json', text: jsonText },
   { agent: 'opencode', path: '.config/opencode/opencode.jsonc', format: 'json', text: jsonText },
   { agent: 'pi', path: '.pi/agent/models.json', format: 'json', text: jsonText },
+  {
+    agent: 'claude-code',
+    path: '.claude/settings.json',
+    format: 'json',
+    text: jsonText,
+    how: 'plugin',
+  },
+  {
+    agent: 'opencode',
+    path: '.config/opencode/opencode.json',
+    format: 'json',
+    text: jsonText,
+    how: 'plugin',
+  },
+  { agent: 'pi', path: '.pi/agent/settings.json', format: 'json', text: jsonText, how: 'plugin' },
   { agent: 'codex', path: '.codex/config.toml', format: 'toml', text: tomlText },
   { agent: 'qwen-code', path: '.qwen/.env', format: 'env', text: envText },
   { agent: 'gemini-cli', path: '.gemini/.env', format: 'env', text: envText },
@@ -150,8 +169,8 @@ const cases: readonly {
 
 describe('connecting an agent', () => {
   it.each(cases)(
-    '[CO1] $agent: disconnecting leaves $path byte for byte as it was',
-    async ({ agent, path, format, text }) => {
+    '[CO1] $agent $how: disconnecting leaves $path byte for byte as it was',
+    async ({ agent, path, format, text, how = 'base-url' }) => {
       const seen = { changed: 0 }
       await fc.assert(
         fc.asyncProperty(fc.option(text, { nil: undefined }), async (content) => {
@@ -162,7 +181,7 @@ describe('connecting an agent', () => {
             writeFileSync(file, content)
           }
           const before = filesIn(home)
-          const { code, err } = await oriel('connect', agent)
+          const { code, err } = await oriel('connect', agent, '--how', how)
           // A setting may stand where an object must be: then nothing is changed.
           if (code !== 0) {
             expect(err).toMatch(/Nothing was changed/)
@@ -171,8 +190,8 @@ describe('connecting an agent', () => {
           }
           const written = content === undefined ? undefined : readFileSync(file, 'utf8')
           if (written !== undefined && written !== content) seen.changed += 1
-          const { url } = { url: 'http://127.0.0.1:4141' }
-          if (written !== undefined) expect(JSON.stringify(read(written, format))).toContain(url)
+          const set = how === 'plugin' ? `plugins/${agent}` : 'http://127.0.0.1:4141'
+          if (written !== undefined) expect(JSON.stringify(read(written, format))).toContain(set)
           await oriel('disconnect', agent)
           const { '/.oriel/connections.json': record, ...after } = filesIn(home)
           expect(record?.trim()).toBe('{}')

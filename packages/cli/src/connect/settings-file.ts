@@ -12,7 +12,12 @@ export type FileFormat = 'json' | 'toml' | 'env'
 /** One setting: where it is, and what it is to be, or to hold besides what is there. TOML and env files take a single name and a text. */
 export interface Setting {
   readonly path: readonly string[]
-  readonly value: string | { readonly add: string }
+  readonly value:
+    | string
+    | {
+        readonly add: string /** Where the setting is a text: what stands between its parts. @default a list */
+        readonly separator?: string
+      }
 }
 
 /** A setting as it was before; without a value it was not there. */
@@ -40,7 +45,7 @@ export function withSettings(
   })
   const after = settings.map(({ path, value }) => ({
     path,
-    value: typeof value === 'string' ? value : added(valueAt(tree, path), value.add),
+    value: typeof value === 'string' ? value : added(valueAt(tree, path), value),
   }))
   const expected = after.reduce((one, { path, value }) => withValue(one, path, value), tree)
   const changed = after.reduce((one, setting) => set(one, setting, format), text)
@@ -63,7 +68,17 @@ export function withoutSettings(
   return changed
 }
 
-function added(list: unknown, item: string): unknown {
+function added(
+  list: unknown,
+  { add: item, separator }: { readonly add: string; readonly separator?: string },
+): unknown {
+  if (separator !== undefined) {
+    const parts = typeof list === 'string' && list !== '' ? list.split(separator) : []
+    if (list === undefined || typeof list === 'string') {
+      return parts.includes(item) ? list : [...parts, item].join(separator)
+    }
+    throw new OrielError('invalid-input', 'A text was expected where something else stands.')
+  }
   if (list === undefined) return [item]
   if (Array.isArray(list)) return list.includes(item) ? list : [...list, item]
   throw new OrielError('invalid-input', 'A list was expected where something else stands.')

@@ -1,7 +1,8 @@
 // The model endpoints: from a client's request to the upstream's answer.
 
 import { isContextLengthError, type Json, OrielError, type ReadHistory, readHistory } from 'oriel'
-import { isApiPath, modelOf, type Provider } from 'oriel/providers'
+import { compactionIn } from 'oriel/internal'
+import { isApiPath, modelOf, type Provider, streamTexts, type WrittenAnswer } from 'oriel/providers'
 import type { Background } from '../background.ts'
 import { expandCall } from '../expansion/expand-call.ts'
 import { ToolRefusals } from '../expansion/tool-refusals.ts'
@@ -31,6 +32,7 @@ import type { Tenants } from '../threads/tenants.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
 import { BodyCache } from './body-cache.ts'
 import { type ClientBody, type KnownBody, parseBody } from './client-body.ts'
+import { type ManagedContext, managedContext, withSummaryAsText } from './context-management.ts'
 import { withoutMembers } from './json-outline.ts'
 import type { LearnedLimits } from './learned-limits.ts'
 import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed-call.ts'
@@ -65,6 +67,8 @@ export interface CallRequest {
   readonly room: Reservation
   /** For later rounds of a request: ends what is asked, beside the request's own signal. */
   readonly leaving?: AbortSignal
+  /** Whether it asks for a compaction of the conversation, and for no answer to it. @default false */
+  readonly isCompacting?: boolean
   /** What telemetry is told of a model call. */
   readonly observed?: ObservedCall
 }
@@ -149,9 +153,11 @@ export class Calls {
     const whole = goesOnFrom?.body ?? sent
     const model = modelOf(provider, whole.value, path ?? came.url.pathname)
     const upstream = this.#upstreamFor(model, settings.agent?.template.upstream)
-    const edits = contextEditsIn(whole, provider, upstream)
-    const body = edits?.body ?? whole
-    const call = { ...asking, without: edits && provider.contextEdits?.flags }
+    const { isCompacting = false } = came
+    const context = managedContext(whole, provider, { upstream, isCompacting })
+    const isEdited = context.body !== whole
+    const call = { ...asking, without: isEdited ? provider.contextEdits?.flags : undefined }
+    const { body, link } = await this.#atCompaction(call, context, provider)
     call.observed?.asked(body.value, upstream.name)
     const history = provider.request.history(body.value)
     if (history === undefined || history.length === 0) {
@@ -163,17 +169,18 @@ export class Calls {
     const { previous } = found
     const read = this.#read(history, provider, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
-    const expand = this.expandMode(settings)
+    const expand = isCompacting ? false : this.expandMode(settings)
     const frame = provider.request.frame(body.value)
     const { learned } = this.#options
     await learned.ready()
     const limitTokens = learned.of(upstream.name, model ?? '')
-    const takesTools = !this.#toolRefusals.has(upstream.name, model ?? '')
+    const takesTools = !isCompacting && !this.#toolRefusals.has(upstream.name, model ?? '')
     const known = { hasCacheHints, expand, takesTools, limitTokens }
-    const contextEdits = edits?.asked
-    const around = { provider, body, model, frame, settings, contextEdits, ...known }
+    const { edits: contextEdits, compaction, isCompactedOnRequest, takesCompaction } = context
+    const managing = { contextEdits, compaction, isCompactedOnRequest, takesCompaction }
+    const around = { provider, body, model, frame, settings, ...managing, isCompacting, ...known }
     const input = read && { ...around, goesOnFrom, history: read, observed: call.observed }
-    const managed = input && (await this.#manage(call, input))
+    const managed = input && (await this.#manage(call, input, link))
     if (input === undefined || managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(asking, sent.bytes)))
     }
@@ -183,19 +190,33 @@ export class Calls {
       const keep = (): void => this.#bodies.keep(scope, found, keeping)
       setImmediate(this.#background.callback('known-bodies', keep))
     }
-    const asked = await this.#ask(call, upstream, managed)
-    if (!managed.managed.isLimited) learned.forget(upstream.name, model ?? '')
-    const { offer } = managed.managed
-    const answer =
-      offer === undefined
-        ? asked
-        : await expandCall(decodedAnswer(asked), offer, {
-            ...{ call: managed.managed, provider, limits, now: this.#options.now },
-            signal: call.request.signal,
-            send: async (text, leaving) =>
-              decodedAnswer(await this.#ask({ ...call, leaving }, upstream, { ...managed, text })),
-          })
+    const answer = await this.#answerTo(call, upstream, { ...managed, body })
     return this.#relay(call, { ...managed, provider, settings, answer })
+  }
+
+  /** The answer to a request: made here, or the upstream's, in which calls to our own tools are answered. */
+  async #answerTo(
+    call: CallRequest,
+    upstream: Upstream,
+    { body, ...prepared }: Prepared & { readonly body: ClientBody },
+  ): Promise<UpstreamAnswer> {
+    const { managed } = prepared
+    const { provider, ownAnswer, model } = managed
+    if (ownAnswer !== undefined) {
+      const isStream = provider.request.isStreaming(body.value, call.url.pathname)
+      return madeAnswer(ownAnswer, isStream)
+    }
+    const { learned, limits, now } = this.#options
+    const asked = await this.#ask(call, upstream, prepared)
+    if (!managed.isLimited) learned.forget(upstream.name, model)
+    const { offer } = managed
+    if (offer === undefined) return asked
+    return expandCall(decodedAnswer(asked), offer, {
+      ...{ call: managed, provider, limits, now },
+      signal: call.request.signal,
+      send: async (text, leaving) =>
+        decodedAnswer(await this.#ask({ ...call, leaving }, upstream, { ...prepared, text })),
+    })
   }
 
   /** The answer that a request goes on from, if this gateway gave it, and the request's body without its reference. */
@@ -212,6 +233,26 @@ export class Calls {
     if (link === undefined) return undefined
     const text = withoutMembers(body.text, members)
     return { id, link, body: parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity }) }
+  }
+
+  /**
+   * The place of the newest compaction in a history, if this gateway gave it. What is unknown here and cannot be sent as it is, goes as
+   * text.
+   */
+  async #atCompaction(
+    { caller }: CallRequest,
+    { body, takesCompaction }: ManagedContext,
+    provider: Provider,
+  ): Promise<{ readonly body: ClientBody; readonly link?: ChainLink | undefined }> {
+    // Most requests have none, and their messages are read once.
+    if (provider.compaction === undefined || !body.text.includes('"compaction"')) return { body }
+    const history = provider.request.history(body.value)
+    const read = history && this.#read(history, provider, undefined)
+    const key = read && compactionIn(read)
+    if (key === undefined) return { body }
+    const link = await this.#options.chain.findCompaction(caller.tenant, key)
+    if (link !== undefined || takesCompaction) return { body, link }
+    return { body: withSummaryAsText(body, provider) ?? body }
   }
 
   /** When models get the tool for originals: the agent's word, else the gateway's. */
@@ -267,6 +308,7 @@ export class Calls {
   async #manage(
     { request, caller }: CallRequest,
     parts: Omit<ManagedInput, 'session'>,
+    compacted: ChainLink | undefined,
   ): Promise<Prepared | undefined> {
     const { provider, body, frame, history } = parts
     const { sessions } = this.#options
@@ -274,10 +316,9 @@ export class Calls {
       const { tenant } = caller
       const asked = { tenant, headers: request.headers, body: body.value, history, frame }
       const { goesOnFrom } = parts
+      const link = goesOnFrom?.link ?? compacted
       const session =
-        goesOnFrom === undefined
-          ? await sessions.resolve(asked)
-          : sessions.at(goesOnFrom.link.thread, asked)
+        link === undefined ? await sessions.resolve(asked) : sessions.at(link.thread, asked)
       this.#options.tenants.note(caller.tenant, this.#options.now())
       return await this.#prepare({ ...parts, session }).catch((error) => {
         if (!OrielError.is(error, 'not-found')) throw error
@@ -509,24 +550,6 @@ export class Calls {
   }
 }
 
-/** Edits of the context that a request asks for and that are not left to the upstream, and its body without them. */
-function contextEditsIn(
-  body: ClientBody,
-  { contextEdits }: Provider,
-  upstream: Upstream,
-): { readonly asked: Json; readonly body: ClientBody } | undefined {
-  const asked = contextEdits && body.value[contextEdits.key]
-  if (contextEdits === undefined || asked === undefined || asked === null) return undefined
-  const mode = upstream.contextManagement(contextEdits.hosts)
-  const members = body.outline.members.get(contextEdits.key)
-  if (mode === 'delegate' || members === undefined) return undefined
-  // What cannot be done here, the upstream may know, or say that it does not.
-  if (mode === 'emulate' && !contextEdits.supports(asked)) return undefined
-  const text = withoutMembers(body.text, members)
-  const without = parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity })
-  return { asked: mode === 'own' ? { edits: [] } : asked, body: without }
-}
-
 /** What a request goes on from. */
 interface Continued {
   readonly id: string
@@ -564,6 +587,7 @@ function describe(
     headers.set('x-oriel-tools-deferred', String(managed.deferredCount))
   if (managed.edited !== undefined)
     headers.set('x-oriel-context-edits', String(managed.edited.length))
+  if (managed.isCompacted) headers.set('x-oriel-compacted', 'true')
   if (managed.expansions > 0) headers.set('x-oriel-expansions', String(managed.expansions))
   if (view !== undefined) {
     headers.set('x-oriel-epoch', view.epoch.id)
@@ -600,6 +624,18 @@ function bare(
   answer.cancel()
   observed?.ended(answer.status, 'complete')
   return { status: answer.status, headers, relayed: undefined }
+}
+
+/** An answer that was made here, as if an upstream had given it. */
+function madeAnswer(answer: WrittenAnswer, isStream: boolean): UpstreamAnswer {
+  const type = isStream ? 'text/event-stream; charset=utf-8' : 'application/json'
+  const text = isStream ? streamTexts(answer).join('') : JSON.stringify(answer.body)
+  return {
+    status: 200,
+    headers: [['content-type', type]],
+    body: once(Buffer.from(text)),
+    cancel() {},
+  }
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

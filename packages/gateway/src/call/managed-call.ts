@@ -1,6 +1,6 @@
 // One managed model call: the history is taken into its thread, the view goes upstream, the answer comes back into the thread.
 
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import {
   type AppendOptions,
   type Frame,
@@ -9,6 +9,7 @@ import {
   lookupPrices,
   type MessageEntry,
   OrielError,
+  type Policy,
   type ReadHistory,
   recoveryBudget,
   resolveCounter,
@@ -17,8 +18,15 @@ import {
   type View,
   type ViewOptions,
 } from 'oriel'
-import { originsIn, placesOf, type ResentHistory, resentIn } from 'oriel/internal'
-import type { Answer, Provider } from 'oriel/providers'
+import {
+  compactionAmong,
+  originsIn,
+  placesOf,
+  type ResentHistory,
+  resentIn,
+  windowKind,
+} from 'oriel/internal'
+import type { Answer, AskedCompaction, Provider, WrittenAnswer } from 'oriel/providers'
 import { type DeferredTools, deferredTools } from '../expansion/deferred-tools.ts'
 import { roomTokensOf } from '../expansion/expand-call.ts'
 import {
@@ -56,6 +64,14 @@ export interface ManagedInput {
   readonly takesTools: boolean
   /** Edits that the client asks its provider for and that are made here: its own words. @default none */
   readonly contextEdits?: Json | undefined
+  /** The compaction that the client asks its provider for and that is made here. @default none */
+  readonly compaction?: AskedCompaction | undefined
+  /** Whether the client asks for compaction by its own parameters: then the policy makes none. @default false */
+  readonly isCompactedOnRequest?: boolean | undefined
+  /** Whether the upstream takes the provider's own compaction blocks. */
+  readonly takesCompaction: boolean
+  /** Whether the answer is a compaction of the conversation, and no answer to it. @default false */
+  readonly isCompacting?: boolean | undefined
   /** Tokens that the upstream is known to take for this model. */
   readonly limitTokens?: number | undefined
   readonly observed?: ObservedCall | undefined
@@ -67,6 +83,7 @@ export interface ManagedDependencies {
   /** Told after each write to a thread. */
   readonly changed: (tenant: string, thread: string) => void
   readonly chain: ResponseChain
+  readonly now: () => number
 }
 
 /** Messages that were logged for one call, with their numbers, and what the client resends for them. */
@@ -97,6 +114,10 @@ export class ManagedCall implements RoundedCall {
   #deferred: DeferredTools | undefined
   /** The edits that were made in the place of the provider, in its words. */
   #edited: readonly JsonObject[] | undefined
+  /** The compaction that was made in the place of the provider. */
+  #compaction: JsonObject | undefined
+  /** The answer, where nobody is asked for it. */
+  #ownAnswer: WrittenAnswer | undefined
   /** The newest entry of this call that the client does not resend as it is. */
   #hiddenSeq: number | undefined
   /** What the client saw of earlier rounds and will resend as it is, and the entries of these rounds. */
@@ -177,9 +198,21 @@ export class ManagedCall implements RoundedCall {
     const echo =
       goesOnFrom !== undefined && key !== undefined ? { [key]: goesOnFrom.id } : undefined
     const added = this.#edited && provider.contextEdits?.answer(this.#edited)
-    if (echo === undefined && added === undefined) return offer
+    const begun = this.#compaction && [this.#compaction]
+    if ((echo ?? added ?? begun) === undefined) return offer
     const none = { own: [], body: this.#body, isOpen: true, isQuiet: false, isForced: false }
-    return { ...(offer ?? none), ...(echo && { echo }), ...(added && { added }) }
+    const own = { ...(echo && { echo }), ...(added && { added }), ...(begun && { begun }) }
+    return { ...(offer ?? none), ...own }
+  }
+
+  /** The answer that is there without asking the upstream; undefined where it is to be asked. */
+  get ownAnswer(): WrittenAnswer | undefined {
+    return this.#ownAnswer
+  }
+
+  /** Whether the conversation was compacted in the place of the provider. */
+  get isCompacted(): boolean {
+    return this.#compaction !== undefined
   }
 
   /** The edits that were made in the place of the provider, in its words; undefined where none were asked for. */
@@ -208,7 +241,7 @@ export class ManagedCall implements RoundedCall {
         )
         this.#follow(synced)
         await this.#deferred?.keep(synced.branch)
-        return synced.view
+        return this.#compactFor(synced.branch, synced.view)
       })
     })
     this.#decideOn(view)
@@ -232,10 +265,44 @@ export class ManagedCall implements RoundedCall {
       this.#branch = await add(thread)
     } catch (error) {
       if (!OrielError.is(error, 'unexpected-head')) throw error
-      this.#branch = await add(await thread.fork(link.seq))
+      // The same request again, after one that got no answer, goes on where that one stands.
+      const end = await thread.endsWith(history, { after: link.seq })
+      if (end === undefined) this.#branch = await add(await thread.fork(link.seq))
+      else {
+        this.#branch = thread
+        this.#messages = end.messages
+        this.#sentSeq = end.seq
+      }
     }
     const branch = this.#branch
     await this.#deferred?.keep(branch)
+    const view = await this.#withinLimit(() => branch.view(this.#viewOptions()))
+    return this.#compactFor(branch, view)
+  }
+
+  /** Makes the compaction that the client asks its provider for, where it is due, and the view behind it. */
+  async #compactFor(branch: Thread, view: View): Promise<View> {
+    const { compaction: asked, provider, body } = this.#input
+    const { compaction: format } = provider
+    if (asked === undefined || format === undefined) return view
+    const { fromTokens, instructions, isAlone, isDemanded } = asked
+    if (view.tokens.after < fromTokens) return view
+    const limit = isDemanded ? view.tokens.after : fromTokens
+    await branch.compact({ limit: Math.max(1, limit), ...(instructions && { instructions }) })
+    const summary = (await branch.edits()).findLast(({ text, compactedBy }) => {
+      return text !== undefined && compactedBy === undefined
+    })?.text
+    // Where nothing could give way, an answer without a compaction is what the provider gives too.
+    if (summary === undefined && !isDemanded) return view
+    const id = randomUUID().replaceAll('-', '')
+    const text = summary ?? (await plainSummary(branch))
+    this.#compaction = format.block({ id, summary: text, isSigned: isDemanded })
+    if (isAlone) {
+      const users = this.#input.isCompacting === true ? await usersOf(branch) : []
+      const makeId = (prefix: string): string => `${prefix}_${id}`
+      const around = { request: body.value, makeId, now: this.#dependencies.now(), users }
+      this.#ownAnswer = format.answer(this.#compaction, around)
+    }
     return this.#withinLimit(() => branch.view(this.#viewOptions()))
   }
 
@@ -413,13 +480,17 @@ export class ManagedCall implements RoundedCall {
       known && telemetry.background.run('thread-index', () => known),
       this.#keep(async (thread) => {
         const { branch, entries } = await this.#append(thread, logged)
-        const notes = this.#noteOnEdits()
+        const notes = this.#noteOnEdits(this.#edited ?? seen.response?.edits)
         if (notes.length > 0) await branch.append(notes)
         const { id } = seen.response ?? {}
         const { seq } = entries.at(-1) ?? {}
-        if (!isKept || id === undefined || seq === undefined) return
-        // The client may go on from here and send only what is new.
-        chain.note(session.family.tenant, id, { thread: branch.id, seq, messages: this.#messages })
+        if (seq === undefined) return
+        const { tenant } = session.family
+        const link = { thread: branch.id, seq, messages: this.#messages }
+        const compaction = compactionAmong(messages, provider.name)
+        // The client may leave out what came before, or go on from here and send only what is new.
+        if (compaction !== undefined) chain.noteCompaction(tenant, compaction, link)
+        if (isKept && id !== undefined) chain.note(tenant, id, link)
       }),
     ])
   }
@@ -472,14 +543,17 @@ export class ManagedCall implements RoundedCall {
 
   #viewOptions(): ViewOptions {
     const { provider, settings, body, model, frame, limitTokens } = this.#input
+    const { takesCompaction: sendsCompaction, isCompactedOnRequest = false } = this.#input
     const { value } = this.#body
+    const { policy } = settings
     const candidate = this.#offer === undefined ? this.#candidate : undefined
     return {
       format: provider.name,
       ...(candidate && { expand: offerOf(provider, candidate) }),
       // The tool is a part of the frame.
       frame: value === body.value ? frame : provider.request.frame(value),
-      threadPolicy: settings.policy,
+      threadPolicy: isCompactedOnRequest ? onlyOnRequest(policy) : policy,
+      sendsCompaction,
       policyOf: settings.isOwn ? 'request' : 'thread',
       ...(model === undefined ? {} : { model }),
       ...(limitTokens === undefined || !this.#isLimited ? {} : { limit: limitTokens }),
@@ -539,11 +613,11 @@ export class ManagedCall implements RoundedCall {
     return edited.messages
   }
 
-  /** A note for people on what was edited in the place of the provider. */
-  #noteOnEdits(): readonly Json[] {
+  /** A note for people on what was edited, by the provider or in its place. */
+  #noteOnEdits(edits: readonly JsonObject[] = []): readonly Json[] {
     const { contextEdits } = this.#input.provider
-    if (this.#edited === undefined || this.#edited.length === 0) return []
-    const content = JSON.stringify(contextEdits?.answer(this.#edited))
+    if (edits.length === 0) return []
+    const content = JSON.stringify(contextEdits?.answer(edits))
     const audience = { now: false, later: false, person: true }
     return [{ role: 'system', origin: 'host', kind: 'context-edited', content, audience }]
   }
@@ -607,8 +681,12 @@ export class ManagedCall implements RoundedCall {
     const isPaused = response?.isPaused === true
     // What the provider calls by a name of ours is the provider's.
     const options = { ...around, ownFields: false, isPaused, ...(resentAs && { resentAs }) }
+    const isWindow = this.#input.isCompacting === true
+    const { format: _, ...neutral } = options
     const add = async (more: AppendOptions): Promise<readonly MessageEntry[]> => {
-      const entries = await thread.append(messages, { ...options, ...more })
+      const entries = isWindow
+        ? await thread.append(this.#asWindow(messages), { ...neutral, ownFields: true, ...more })
+        : await thread.append(messages, { ...options, ...more })
       this.#messages += entries.length
       return entries
     }
@@ -621,6 +699,14 @@ export class ManagedCall implements RoundedCall {
       }
     }
     return messages.length > 0 ? add({}) : []
+  }
+
+  /** Of a compacted conversation, the log has all but the compaction: of what it stands for, the user's messages stay. */
+  #asWindow(items: readonly Json[]): readonly object[] {
+    return this.#input.provider.decode(items, 'messages').flatMap(({ draft }) => {
+      const { role, content, source } = draft
+      return role === 'assistant' ? [{ role, content, source, kind: windowKind }] : []
+    })
   }
 
   /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */
@@ -642,6 +728,32 @@ export class ManagedCall implements RoundedCall {
       done?.()
     }
   }
+}
+
+/** A policy whose compaction waits until it is asked for. */
+function onlyOnRequest(policy: Policy): Policy {
+  const { compaction } = policy
+  return compaction === undefined
+    ? policy
+    : { ...policy, compaction: { ...compaction, auto: false } }
+}
+
+/** What a conversation says that is too short to give way to a summary. */
+async function plainSummary(thread: Thread): Promise<string> {
+  const said: string[] = []
+  for await (const { role, text = '' } of thread.read()) said.push(`${role}: ${text}`)
+  return said.join('\n') || 'Nothing was said yet.'
+}
+
+/** What the user said, as items of the Responses. */
+async function usersOf(thread: Thread): Promise<readonly Json[]> {
+  const items: Json[] = []
+  for await (const { role, id, text = '' } of thread.read()) {
+    if (role !== 'user') continue
+    const content = [{ type: 'input_text', text }]
+    items.push({ id: `msg_${id}`, type: 'message', role, status: 'completed', content })
+  }
+  return items
 }
 
 /** A field with a key for the provider's cache, the same for the same thread. Nobody can read the name of the thread from it. */

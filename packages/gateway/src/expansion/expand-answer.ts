@@ -40,7 +40,11 @@ async function expandWhole(first: UpstreamAnswer, rounds: Rounds): Promise<Upstr
     const { own, hasOthers } = tools.sort(found.messages, names)
     if (own.length === 0 && bodies.length === 1) {
       const echoes = tools.echoes?.(rounds.options)
-      const { added } = rounds.options
+      const { added, begun = [] } = rounds.options
+      if (begun.length > 0) {
+        const whole = tools.join([body], rounds.options)
+        return { ...answer, body: once(JSON.stringify(whole)) }
+      }
       if (echoes === undefined && added === undefined) return { ...answer, body: unread }
       const clean = echoes === undefined ? text : withoutEchoes(text, echoes)
       return { ...answer, body: once(withMembers(clean, added)) }

@@ -19,6 +19,8 @@ export interface InjectedTool {
   readonly echo?: JsonObject
   /** Fields that the answer has beside the upstream's. @default none */
   readonly added?: JsonObject
+  /** Blocks (or items) that the gateway made, with which the answer begins. @default none */
+  readonly begun?: readonly JsonObject[]
   /** Whether the model may call it; false where it is listed only because the history needs a list. */
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see. */

@@ -42,6 +42,7 @@ export interface RoundsOptions {
   readonly tools?: readonly Json[] | undefined
   readonly echo?: JsonObject | undefined
   readonly added?: JsonObject | undefined
+  readonly begun?: readonly JsonObject[] | undefined
   readonly isOpen: boolean
   readonly isQuiet: boolean
   readonly isForced: boolean

@@ -47,12 +47,26 @@ export class ResponseChain {
     })
   }
 
+  /** Where the answer stands that has a compaction, by its key. */
+  findCompaction(tenant: string, key: string): Promise<ChainLink | undefined> {
+    return this.find(tenant, compactionName(key))
+  }
+
+  noteCompaction(tenant: string, key: string, link: ChainLink): void {
+    this.note(tenant, compactionName(key), link)
+  }
+
   /** Forgets the answers of a thread that was erased. In the store they name a thread that is empty. */
   forget(tenant: string, thread: string): void {
     for (const [key, link] of [...this.#links.entries()]) {
       if (link.thread === thread && key.startsWith(keyOf(tenant, ''))) this.#links.delete(key)
     }
   }
+}
+
+/** No id of a provider has this form. */
+function compactionName(key: string): string {
+  return `compaction:${key}`
 }
 
 function keyOf(tenant: string, id: string): string {

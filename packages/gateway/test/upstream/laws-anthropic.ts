@@ -34,22 +34,38 @@ export function isThinking({ type }: WireBlock): boolean {
   return type === 'thinking' || type === 'redacted_thinking'
 }
 
-export function anthropicBreaches(body: Body): readonly Breach[] {
+/** `knows`: whether it is a server that edits and compacts the context. */
+export function anthropicBreaches(
+  body: Body,
+  { knows = false }: { readonly knows?: boolean } = {},
+): readonly Breach[] {
   const messages = wireMessages(body)
   return [
-    ...roleBreaches(messages),
+    ...roleBreaches(messages, (body.compaction ?? null) !== null),
     ...contentBreaches(messages),
     ...pairBreaches(messages),
     ...requestBreaches(body, messages),
     ...choiceBreaches(body),
-    ...editingBreaches(body),
+    ...(knows ? [] : editingBreaches(body, messages)),
   ]
 }
 
 /** A server that does not know context editing. */
-function editingBreaches({ context_management: asked }: Body): readonly Breach[] {
-  if ((asked ?? null) === null) return []
-  return [{ rule: 'A1', message: 'context_management: Extra inputs are not permitted' }]
+function editingBreaches(body: Body, messages: readonly WireMessage[]): readonly Breach[] {
+  const fields = ['context_management', 'compaction'].filter((key) => (body[key] ?? null) !== null)
+  const isCompacted = messages.some(({ blocks }) =>
+    blocks.some(({ type }) => type === 'compaction'),
+  )
+  const block = "messages: 'compaction' is not one of the expected content block types"
+  return [
+    ...fields.map((key) => ({ rule: 'A1', message: `${key}: Extra inputs are not permitted` })),
+    ...(isCompacted ? [{ rule: 'A1', message: block }] : []),
+  ]
+}
+
+/** A compaction may come first, and last where the answer was paused behind it. */
+function isCompacted({ blocks: [first] }: WireMessage): boolean {
+  return first?.type === 'compaction'
 }
 
 /** A choice names a tool of the list. */
@@ -60,9 +76,9 @@ function choiceBreaches(body: Body): readonly Breach[] {
   return [{ rule: 'A16', message: `Tool '${String(choice.name)}' not found in provided tools` }]
 }
 
-function roleBreaches(messages: readonly WireMessage[]): readonly Breach[] {
+function roleBreaches(messages: readonly WireMessage[], isOver: boolean): readonly Breach[] {
   const breaches: Breach[] = []
-  if (messages[0]?.role !== 'user') {
+  if (messages[0]?.role !== 'user' && !(messages[0] && isCompacted(messages[0]))) {
     breaches.push({ rule: 'A2', message: 'messages: first message must use the "user" role' })
   }
   messages.forEach(({ role }, index) => {
@@ -78,7 +94,8 @@ function roleBreaches(messages: readonly WireMessage[]): readonly Breach[] {
   const last = messages.at(-1)
   // Only an answer that was paused between calls of the provider's own tools goes back as it is.
   const isPaused = last?.blocks.some(({ type }) => type === 'server_tool_use')
-  if (last?.role === 'assistant' && !isPaused) {
+  const isEnd = last !== undefined && last.blocks.length === 1 && isCompacted(last)
+  if (last?.role === 'assistant' && !isPaused && !isEnd && !isOver) {
     const message =
       'This model does not support assistant message prefill. The conversation must end with a user message.'
     breaches.push({ rule: 'A6', message })

@@ -18,7 +18,10 @@ export function inputItems(body: Readonly<Record<string, unknown>>): readonly It
   return Array.isArray(body.input) ? (body.input as readonly Item[]) : []
 }
 
-export function responsesBreaches(body: Readonly<Record<string, unknown>>): readonly Breach[] {
+export function responsesBreaches(
+  body: Readonly<Record<string, unknown>>,
+  { knows = false }: { readonly knows?: boolean } = {},
+): readonly Breach[] {
   const items = inputItems(body)
   const breaches: Breach[] = []
   const calls = new Map<unknown, number>()
@@ -67,7 +70,16 @@ export function responsesBreaches(body: Readonly<Record<string, unknown>>): read
     const message = `Item '${String(item.id)}' of type 'reasoning' was provided without its required following item.`
     breaches.push({ rule: 'R2', message, param: 'input' })
   })
-  return [...breaches, ...choiceBreaches(body)]
+  const unknown = !knows && (body.context_management ?? null) !== null
+  const isCompacted = !knows && items.some(({ type }) => type === 'compaction')
+  const message = "Unknown parameter: 'context_management'."
+  const invalid = "Invalid value: 'compaction'. Supported values are: 'message', 'function_call'."
+  return [
+    ...breaches,
+    ...choiceBreaches(body),
+    ...(unknown ? [{ rule: 'R6', message, param: 'context_management' }] : []),
+    ...(isCompacted ? [{ rule: 'R6', message: invalid, param: 'input' }] : []),
+  ]
 }
 
 interface Named {

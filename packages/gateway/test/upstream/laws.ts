@@ -25,10 +25,11 @@ export function breachesOf(
   format: WireFormat,
   raw: Uint8Array,
   body: JsonObject,
+  server: { readonly knows?: boolean } = {},
 ): readonly Breach[] {
   return [
     ...textBreaches(raw),
-    ...ownLaws[format](body),
+    ...ownLaws[format](body, server),
     ...validate(format, body).map(({ rule, path, message }) => ({ rule, message, param: path })),
   ]
 }

@@ -8,6 +8,7 @@ import { providerAt, providers } from 'oriel/providers'
 import { createIds } from '../../src/demo/ids.ts'
 import { PrefixCache } from '../../src/demo/prefix-cache.ts'
 import type { Action } from './action.ts'
+import { beginning, Compactions } from './compaction.ts'
 import { type Breach, breachesOf } from './laws.ts'
 import { providerHeaders } from './provider-errors.ts'
 import { type Binding, Seals } from './seals.ts'
@@ -24,6 +25,8 @@ export interface UpstreamOptions {
   readonly tokens?: TokensOption
   /** Whether what breaks a rule is refused; else it is only written down. @default true */
   readonly isRefusing?: boolean
+  /** Whether it edits and compacts the context itself, as the providers' own servers do. @default false */
+  readonly compacts?: boolean
 }
 
 /** One request as it arrived. */
@@ -77,6 +80,8 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
   const { window = Infinity, binding = 'prefix', tokens, isRefusing = true, answer } = options
   const cache = new PrefixCache(resolveCounter(tokens))
   const seals = new Seals(binding)
+  const { compacts = false } = options
+  const compactions = new Compactions()
   const requests: Recorded[] = []
   const others: OtherCall[] = []
   const waiting: { count: number; resolve: (recorded: Recorded) => void }[] = []
@@ -92,7 +97,12 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
       headers: flatHeaders(request),
       raw,
     }
-    const provider = call.method === 'POST' ? providerAt(call.path) : undefined
+    const isCompacting = compacts && call.path === '/v1/responses/compact'
+    const provider = isCompacting
+      ? providers['openai-responses']
+      : call.method === 'POST'
+        ? providerAt(call.path)
+        : undefined
     if (provider === undefined) {
       others.push(call)
       sendJson(response, 200, { ...call, raw: raw.toString('utf8') }, { 'x-other': 'yes' })
@@ -101,7 +111,11 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
     const { name: format } = provider
     const body = parse(raw)
     const weight = cache.weigh(provider, body)
-    const breaches = [...breachesOf(format, raw, body), ...seals.breaches(format, body)]
+    const breaches = [
+      ...breachesOf(format, raw, body, { knows: compacts }),
+      ...seals.breaches(format, body),
+      ...(compacts ? compactions.breaches(format, body, call.headers) : []),
+    ]
     const isTooLong = breaches.length === 0 && weight > window
     const isAccepted = breaches.length === 0 && !isTooLong
     const counted = isAccepted ? cache.count(provider, body) : { input: weight, cached: 0 }
@@ -137,6 +151,14 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
       sendJson(response, error.status, provider.errors.body(error), headers)
       return
     }
+    if (recorded.path === '/v1/responses/compact') {
+      const users = (body.input as readonly JsonObject[]).filter(({ role }) => role === 'user')
+      const output = [...users, compactions.item(index)]
+      const usage = { input_tokens: recorded.tokens, output_tokens: 9, total_tokens: 0 }
+      const whole = { id: `resp_c${index}`, object: 'response.compaction', created_at: 1 }
+      sendJson(response, 200, { ...whole, output, usage }, headers)
+      return
+    }
     await perform(await answer(recorded), response, recorded, {
       headers,
       say(reply) {
@@ -150,7 +172,8 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
           seal: seals.forAnswer(format, body),
         })
         seals.remember(format, body, said.body)
-        return said
+        const due = compacts ? compactions.due(format, body, input, index) : undefined
+        return due === undefined ? said : beginning(format, said, due, body)
       },
     })
   }

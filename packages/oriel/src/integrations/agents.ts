@@ -31,8 +31,10 @@ export interface AgentThreadsOptions {
   readonly agent: string
   /** The environment of the agent: `ORIEL_STORE` is the SQLite file, `ORIEL_POLICY` the name of a preset. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** What the threads show. `{}` where the agent itself decides what it sends. @default `ORIEL_POLICY`, else `recommended`, folding early */
+  readonly policy?: PolicyInput
 }
-const optionNames: OptionNames<AgentThreadsOptions> = { agent: true, env: true }
+const optionNames: OptionNames<AgentThreadsOptions> = { agent: true, env: true, policy: true }
 
 /** One model call of an agent. */
 export interface AgentCall {
@@ -81,10 +83,10 @@ export class AgentThreads {
 
   constructor(options: AgentThreadsOptions) {
     assertOptions(options, optionNames, 'AgentThreads')
-    const { agent, env } = options
+    const { agent, env, policy } = options
     this.#agent = agent
     this.#path = agentStorePath(env)
-    this.#policy = (env.ORIEL_POLICY as PolicyInput | undefined) ?? defaultPolicy
+    this.#policy = policy ?? (env.ORIEL_POLICY as PolicyInput | undefined) ?? defaultPolicy
   }
 
   /** What the model should see of a session's messages. What is new of them is appended. */
@@ -99,31 +101,34 @@ export class AgentThreads {
       ...(frame === undefined ? {} : { frame }),
       ...(model === undefined ? {} : { model }),
     })
-    // One tool for the session: it remembers what was asked, to end a loop of the same request.
-    const lookups = opened.shown?.lookups ?? lookupsOf(opened)
-    opened.shown = { thread: branch, view: view.id, lookups }
+    opened.shown = { thread: branch, view: view.id }
     return view
+  }
+
+  /** Takes in a session's messages where the agent sends them by itself. */
+  async sync(session: string, messages: readonly unknown[], format: FormatName): Promise<void> {
+    await (await this.#open(session)).thread.sync(messages, { format })
   }
 
   /** Records what the provider said of the newest request. Numbers that cannot be recorded are dropped: they never stop the agent. */
   async usage(session: string, sample: CallUsage): Promise<void> {
-    const shown = await this.#shown(session)
+    const shown = (await this.#threads.get(session))?.shown
     await shown?.thread.usage(sample, shown.view).catch(() => undefined)
   }
 
   /** Answers the model's call to one of `agentTools`. */
   async lookUp(session: string, call: LookupCall): Promise<string> {
-    const shown = await this.#shown(session)
-    return shown?.lookups.handle(call) ?? 'Nothing was shortened yet.'
+    return (await this.#open(session)).lookups.handle(call)
   }
 
   /** Answers a person: what fills the context by category, an original, what was found, a pin. Never throws for what a person may type. */
   async command(session: string, words: string): Promise<string> {
-    const shown = await this.#shown(session)
-    if (shown === undefined) return 'Nothing was sent to the model yet.'
+    const opened = await this.#open(session)
+    const thread = opened.shown?.thread ?? opened.thread
+    if (thread.isEmpty) return 'Nothing was sent to the model yet.'
     const [verb = '', ...rest] = words.trim().split(/\s+/)
     try {
-      return await this.#answer(shown, verb, rest.join(' '))
+      return await this.#answer(thread, verb, rest.join(' '))
     } catch (error) {
       if (!OrielError.is(error)) throw error
       return error.message
@@ -153,7 +158,7 @@ export class AgentThreads {
     this.#store = undefined
   }
 
-  async #answer({ thread }: Shown, verb: string, rest: string): Promise<string> {
+  async #answer(thread: Thread, verb: string, rest: string): Promise<string> {
     if (verb === '' || verb === 'context') {
       const report = contextReport(`Thread ${thread.id}`, await compositionOf(thread))
       const saved = thread.tokensSaved.toLocaleString('en')
@@ -174,10 +179,6 @@ export class AgentThreads {
     return `'${verb}' is unknown. Try: ${agentCommandHelp}.`
   }
 
-  async #shown(session: string): Promise<Shown | undefined> {
-    return (await this.#threads.get(session))?.shown
-  }
-
   #open(session: string): Promise<Opened> {
     const known = this.#threads.get(session)
     if (known !== undefined) return known
@@ -189,28 +190,31 @@ export class AgentThreads {
       id: `${this.#agent}-${session}`,
       store: this.#store,
       policy: this.#policy,
-    }).then((thread): Opened => ({ thread, shown: undefined }))
+    }).then((thread) => new Opened(thread))
     this.#threads.set(session, opened)
     opened.catch(() => this.#threads.delete(session))
     return opened
   }
 }
 
-interface Opened {
+/** The thread of a session. */
+class Opened {
   readonly thread: Thread
+  /** Both tools, on the branch that the newest request continues. One for the session: it remembers what was asked, to end a loop. */
+  readonly lookups: LookupTool
   shown: Shown | undefined
-}
 
-/** Both tools, on the branch that the newest request continues. */
-function lookupsOf(opened: Opened): LookupTool {
-  const on = (): Thread => opened.shown?.thread ?? opened.thread
-  return lookupTool({
-    get step(): number {
-      return on().step
-    },
-    expand: (id, options) => on().expand(id, options),
-    search: (query, options) => on().search(query, options),
-  })
+  constructor(thread: Thread) {
+    this.thread = thread
+    const on = (): Thread => this.shown?.thread ?? thread
+    this.lookups = lookupTool({
+      get step(): number {
+        return on().step
+      },
+      expand: (id, options) => on().expand(id, options),
+      search: (query, options) => on().search(query, options),
+    })
+  }
 }
 
 /** The newest request of a session. */
@@ -218,7 +222,6 @@ interface Shown {
   /** The branch that it continues. */
   readonly thread: Thread
   readonly view: string
-  readonly lookups: LookupTool
 }
 
 /** Everything is folded, into a checkpoint of about 8,000 tokens at most. */

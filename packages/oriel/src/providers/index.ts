@@ -7,7 +7,9 @@ export { bodyOf } from './format.ts'
 // For pages that read answers and nothing else: a bundler leaves out the rest.
 export { answers as openaiChatAnswers } from './openai-chat/stream.ts'
 export type {
+  AskedCompaction,
   CallResult,
+  CompactionFormat,
   ErrorFormat,
   Forcing,
   OwnCall,

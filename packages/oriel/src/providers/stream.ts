@@ -20,6 +20,8 @@ export interface ResponseFacts {
   readonly finish?: string
   /** Whether the provider paused: the next request goes on with this answer. @default false */
   readonly isPaused?: boolean
+  /** Edits of the context that the provider made for this answer, in its words. @default none */
+  readonly edits?: readonly JsonObject[]
 }
 
 /**

@@ -102,6 +102,24 @@ describe('the checkpoint', () => {
     ).toHaveLength(40)
   })
 
+  it.each([{ maxTokens: 3000 }, { maxTokens: 8000 }])(
+    '[K2] one that is made by itself folds at least a tenth of the limit: %o',
+    async (compaction) => {
+      const policy = { compaction, memory: {} }
+      const thread = await openThread({ store: memoryStore(), policy })
+      for (let n = 0; n < 120; n++) {
+        await thread.append([user(n, 12), assistant(n, 12)], { format: 'openai-chat' })
+        await thread.view()
+      }
+      const made = (await thread.edits()).filter(({ rule }) => rule === 'compaction')
+      const folded = made.map(
+        ({ tokensBefore }, at) => tokensBefore - (made[at - 1]?.tokensAfter ?? 0),
+      )
+      expect(made.length).toBeGreaterThan(0)
+      expect(Math.min(...folded)).toBeGreaterThanOrEqual(compaction.maxTokens / 10)
+    },
+  )
+
   it('[K3] a newer one stands for all that the older one covered, and undo brings it back', async () => {
     const thread = await openThread({
       id: 't',

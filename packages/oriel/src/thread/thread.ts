@@ -20,7 +20,7 @@ import { codeOf } from './background.ts'
 import { type Branch, Conversation, type HistoryMatch } from './branches/conversation.ts'
 import { noteResent } from './branches/places.ts'
 import { asRead, type ReadHistory } from './branches/read-history.ts'
-import { hiddenDrafts, type SyncCounts } from './branches/sync.ts'
+import { hiddenDrafts, type SyncCounts, saysOnly } from './branches/sync.ts'
 import type { EngineOptions, ThreadEngine } from './engine.ts'
 import { eventOf, notify } from './events.ts'
 import type { ExpandOptions, Expansion } from './expand/expand.ts'
@@ -225,6 +225,24 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
     const { format } = options
     const { parts } = asRead(history, format)
     return this.#run(() => this.#conversation.match(this.#branch, parts.sent))
+  }
+
+  /**
+   * Whether all that was said behind an entry is these messages, as after a request that was never answered. Answers where they end.
+   * @internal
+   */
+  async endsWith(
+    history: ReadHistory,
+    { after }: { readonly after: number },
+  ): Promise<{ readonly seq: number; readonly messages: number } | undefined> {
+    return this.#run(async () => {
+      await this.#journal.refresh()
+      const { state } = this.#journal
+      const said = state.visibleFrom(state.positionOf(after + 1)).map(({ entry }) => entry)
+      return saysOnly(said, history.parts.sent)
+        ? { seq: state.version, messages: state.messageCount }
+        : undefined
+    })
   }
 
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */

@@ -164,8 +164,10 @@ describe('the plugin', () => {
     await hooks['experimental.session.compacting']({ sessionID }, output)
     const messages = session(20)
     expect(await show(messages)).toEqual(messages)
-    const { fetch } = (config.provider?.oriel as { options: { fetch: typeof globalThis.fetch } })
-      .options
+    const { oriel } = config.provider as {
+      oriel: { options: { fetch: typeof globalThis.fetch } }
+    }
+    const { fetch } = oriel.options
     const asked = async (content: string) =>
       fetch('http://oriel.invalid', { body: JSON.stringify({ messages: [{ content }] }) })
     const text = await (await asked(`${output.prompt}\n\nThe conversation`)).text()

@@ -11,6 +11,8 @@ export const errorCodes = {
   'invalid-setting': 'A setting from the environment or a request has a wrong value.',
   'rule-failed':
     'A rule of your own threw, or proposed what cannot be understood. `details.rule` names it.',
+  'not-installed':
+    'A package or a version of Node that was asked for is missing. The message says what to install.',
   'unknown-format': 'No message format of that name exists.',
   'cannot-project': 'No view exists that is valid for the provider and within the budget.',
   'version-conflict': 'Another writer appended first. Read again and retry.',

@@ -287,21 +287,6 @@ function byImportance(a: Kept, b: Kept): number {
   return firmnesses.indexOf(a.firmness) - firmnesses.indexOf(b.firmness) || b.seq - a.seq
 }
 
-const costsByCounter = new WeakMap<Counter, WeakMap<Kept, Map<ListedForm, number>>>()
-
-/** Tokens of the lines of a list. A list is composed again and again with one more: each line is counted once. */
-function lineCosts(counter: Counter): (one: Kept, as: ListedForm) => number {
-  const known = costsByCounter.get(counter) ?? new WeakMap<Kept, Map<ListedForm, number>>()
-  costsByCounter.set(counter, known)
-  return (one, as) => {
-    const costs = known.get(one) ?? new Map<ListedForm, number>()
-    known.set(one, costs)
-    const cost = costs.get(as) ?? counter.count(lineOf(one, as)) + 1
-    costs.set(as, cost)
-    return cost
-  }
-}
-
 /** The form of each within the budget. */
 function fitting(
   listed: readonly Kept[],
@@ -309,7 +294,7 @@ function fitting(
   tokens: number,
 ): ReadonlyMap<Kept, ListedForm> {
   const form = new Map<Kept, ListedForm>()
-  const cost = lineCosts(counter)
+  const cost = (one: Kept, as: 'full' | 'short'): number => lineTokens(one, as, counter) + 1
   let left = tokens - counter.count(directivesHeading)
   if (listed.some(({ firmness }) => firmness === 'ask')) left -= counter.count(asksHeading) + 1
   const whole = listed.reduce((sum, one) => sum + cost(one, 'full'), 0)
@@ -364,6 +349,24 @@ function textOfList(
 
 function lineOf(one: Kept, form: ListedForm): string {
   return `- ${form === 'short' ? shortest(one.text) : one.text}${idOf(one)}`
+}
+
+interface CountedLines {
+  readonly counter: Counter
+  full?: number
+  short?: number
+}
+
+/** A list is written for many views, and most of it is the same each time. */
+const counted = new WeakMap<Kept, CountedLines>()
+
+/** Tokens of a directive's line. */
+function lineTokens(one: Kept, form: 'full' | 'short', counter: Counter): number {
+  const known = counted.get(one)
+  const lines: CountedLines = known?.counter === counter ? known : { counter }
+  if (lines !== known) counted.set(one, lines)
+  lines[form] ??= counter.count(lineOf(one, form))
+  return lines[form]
 }
 
 function idOf({ from }: Kept): string {

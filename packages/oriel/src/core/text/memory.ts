@@ -237,13 +237,16 @@ export class Memory {
     shown: ReadonlySet<string>,
     budget: number,
   ): readonly string[] {
-    const ranked = [...this.#sightings.keys()]
-      .filter((value) => !shown.has(value) && score(value) > 0)
-      .sort((a, b) => score(b) - score(a) || (a < b ? -1 : 1))
+    const ranked: { readonly value: string; readonly own: number }[] = []
+    for (const value of this.#sightings.keys()) {
+      const own = shown.has(value) ? 0 : score(value)
+      if (own > 0) ranked.push({ value, own })
+    }
+    ranked.sort((a, b) => b.own - a.own || (a.value < b.value ? -1 : 1))
     const bare: string[] = []
     const inner = new Set<string>()
     let left = budget
-    for (const value of ranked) {
+    for (const { value } of ranked) {
       if (inner.has(value)) continue
       left -= this.#counter.count(` ${value}`)
       if (left < 0) break

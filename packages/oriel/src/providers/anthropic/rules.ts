@@ -95,7 +95,8 @@ function* judgeRoles({ request, messages }: Conversation): Iterable<Violation> {
     }
   }
   const last = messages.at(-1)
-  const isEnd = last?.blocks?.length === 1 && isCompacted(last)
+  // Nothing is said behind a conversation that is to be compacted.
+  const isEnd = isObject(request.compaction) || (last?.blocks?.length === 1 && isCompacted(last))
   if (last?.role === 'assistant' && !isPaused(last) && !isEnd) {
     const message =
       'This model does not support assistant message prefill. The conversation must end with a user message.'

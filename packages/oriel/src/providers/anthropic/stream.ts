@@ -22,14 +22,21 @@ type Fields = Record<string, Json>
 
 export const answers: AnswerFormat = {
   stream: () => new MessageStream(),
-  answer({ content, role, usage: counts, diagnostics, id, model, stop_reason: finish }) {
+  answer({ content, role, usage: counts, diagnostics, id, model, stop_reason: finish, ...rest }) {
     const usage = withDiagnostics(counts, diagnostics)
-    const response = { ...factsOf({ id, model, finish }), ...pausedBy(finish) }
+    const edits = editsIn(rest.context_management)
+    const response = { ...factsOf({ id, model, finish }), ...pausedBy(finish), ...edits }
     if (!Array.isArray(content) || content.length === 0 || role !== 'assistant') {
       return usageOnly(usage, response)
     }
     return { messages: [{ role, content }], ...usageOf(usage), response }
   },
+}
+
+/** Edits of the context that the provider made. */
+function editsIn(told: unknown): { readonly edits?: readonly JsonObject[] } {
+  const edits = isObject(told) ? objectsIn(told.applied_edits) : []
+  return edits.length === 0 ? {} : { edits }
 }
 
 /** A tool of the provider took too long: the next request goes on with this answer. */
@@ -57,6 +64,7 @@ class MessageStream implements AnswerStream {
     } else if (type === 'message_delta') {
       this.#count(event.usage)
       this.#diagnose(event.diagnostics)
+      Object.assign(this.#facts, editsIn(event.context_management))
       const finish = isObject(delta) ? delta.stop_reason : undefined
       noteFacts(this.#facts, { id: undefined, model: undefined, finish })
     } else if (type === 'message_stop') this.#isOver = true

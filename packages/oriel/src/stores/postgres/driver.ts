@@ -62,7 +62,7 @@ async function loadDriver(): Promise<Driver> {
     return (module.default ?? module) as unknown as Driver
   } catch (error) {
     throw new OrielError(
-      'storage-failed',
+      'not-installed',
       'The package pg is not installed, and postgresStore needs it. Run `npm install pg`.',
       { cause: error },
     )

@@ -2,7 +2,7 @@
 
 import { accessSync, constants, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { assert, OrielError } from '../../core/log/errors.ts'
 import { isBusy, isUnfinished } from './errors.ts'
@@ -113,6 +113,16 @@ export function pragma(database: DatabaseSync, name: string): number | string {
   return value
 }
 
+/** Loaded when a database is opened, so that the library can be imported where Node has no SQLite. */
+function loadSqlite(): typeof import('node:sqlite') {
+  const module = process.getBuiltinModule?.('node:sqlite')
+  if (module !== undefined) return module
+  throw new OrielError(
+    'not-installed',
+    `sqliteStore needs Node 22.13 or newer, which brings SQLite; this is Node ${process.versions.node}. Use a newer Node, or memoryStore or postgresStore.`,
+  )
+}
+
 function connect(
   path: string,
   options: { readOnly: boolean; busyTimeoutMs: number; isFixed?: boolean; isCut?: boolean },
@@ -120,6 +130,7 @@ function connect(
   const { readOnly, busyTimeoutMs, isFixed = false, isCut = false } = options
   const place = isFixed ? new URL(`${pathToFileURL(path).href}?immutable=1`) : path
   // The types of Node do not have `defensive` yet. Without it SQLite ignores the setting below.
+  const { DatabaseSync } = loadSqlite()
   const database = new DatabaseSync(place, { readOnly, ...(isCut ? { defensive: false } : {}) })
   try {
     // Only for a connection that cannot write: nothing is changed by it.

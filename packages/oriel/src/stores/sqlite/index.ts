@@ -53,6 +53,8 @@ export interface SqliteStoreLocation extends SqliteStoreOptions {
  * - `erase` overwrites what it deletes and empties the write-ahead log. The space is given back afterwards, a little at a time. A file
  *   that an earlier version created is rewritten once, at its first erasure.
  * - The path may stand among the options: `sqliteStore({ path })`.
+ * - Needs Node 22.13 or newer; an older one gets 'not-installed' at the first call. In a bundle without the worker's file beside it, the
+ *   calling thread writes.
  */
 export function sqliteStore(
   location: string | SqliteStoreLocation,
@@ -93,10 +95,11 @@ export function sqliteStore(
   return createStore(backend, { now })
 }
 
-/** The worker beside this file: TypeScript in the sources, JavaScript in the package. */
-function workerFile(): URL {
-  const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
-  return new URL(`./worker${extension}`, import.meta.url)
+/** The worker beside this file: TypeScript in the sources, JavaScript in the package. Bundled as CommonJS, a file has no address. */
+function workerFile(): URL | undefined {
+  const { url } = import.meta as { readonly url?: string }
+  if (url === undefined) return undefined
+  return new URL(`./worker${url.endsWith('.ts') ? '.ts' : '.js'}`, url)
 }
 
 function checkPath(path: unknown): void {

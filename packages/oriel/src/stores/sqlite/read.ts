@@ -60,8 +60,9 @@ const sql = {
   value: 'select value from key_values where tenant = ? and space = ? and name = ?',
   values: `select name, value from key_values where tenant = ? and space = ? and name > ?
     order by name limit ?`,
+  // The plus keeps the planner from walking the index of `analysis`, in which all threads stand.
   unindexed: `select thread, version, indexed, messages from threads
-    where tenant = ? and salt is not null and indexed < version and analysis >= ? order by updated_at desc limit ?`,
+    where tenant = ? and salt is not null and indexed < version and +analysis >= ? order by updated_at desc limit ?`,
   unindexedThread: `select thread, version, indexed, messages from threads
     where tenant = ?1 and thread = ?2 and salt is not null and indexed < version and analysis >= ?3
     union all select thread, version, 0, 0 from threads where tenant = ?1 and thread = ?2 and salt is not null and analysis < ?3`,

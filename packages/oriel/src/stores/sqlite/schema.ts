@@ -148,6 +148,7 @@ export const migrations: readonly Migration[] = [
     sql: `
       alter table threads add column analysis integer not null default 1;
       create index threads_analysis on threads (tenant, analysis);
+      create index threads_passages on threads (tenant, passages);
       drop index passages_thread;
       create index passages_thread on passages (thread, seq);
     `,

@@ -1,7 +1,6 @@
 // The line of writes: small ones are done on this thread, the others by the worker through a bounded queue; a new worker when the
 // old one died.
 
-import { Worker } from 'node:worker_threads'
 import { OrielError } from '../../core/log/errors.ts'
 import type { ThreadKey } from '../store.ts'
 import { InlineWriter } from './inline-writer.ts'
@@ -9,6 +8,7 @@ import type { Done, Reply, Request } from './worker-protocol.ts'
 import { packRequest, unpackError } from './worker-protocol.ts'
 import type { Operation, SessionSettings } from './writer-connection.ts'
 import { appendedTo } from './writer-connection.ts'
+import { startWriter, type WriterThread } from './writer-thread.ts'
 
 /** The number of an operation that nobody waits for. */
 const unasked = 0
@@ -19,8 +19,8 @@ const soonMs = 1000
 export interface WriterSettings extends SessionSettings {
   readonly maxQueueBytes: number
   readonly maxQueueCount: number
-  /** The file that the worker runs. */
-  readonly worker: URL
+  /** The file that the worker runs; undefined where nobody knows it. */
+  readonly worker: URL | undefined
   /** Who writes: this thread what is small and the worker the rest, or the worker alone. */
   readonly writes: 'auto' | 'worker'
   /** Called at every named point of a write on this thread; tests stop the process there. */
@@ -43,7 +43,7 @@ interface Pending {
  */
 export class SqliteWriter {
   readonly #settings: WriterSettings
-  #worker: Worker | undefined
+  #worker: WriterThread | undefined
   #opened: Promise<void> | undefined
   readonly #sent = new Map<number, Pending>()
   #line: Pending[] = []
@@ -117,8 +117,7 @@ export class SqliteWriter {
   #start(): Promise<void> {
     const { worker: file, path, busyTimeoutMs, truncated } = this.#settings
     const workerData: SessionSettings = { path, busyTimeoutMs, truncated }
-    // The process's own flags may be ones that a worker refuses, and the worker needs none.
-    const worker = new Worker(file, { workerData, name: 'oriel-sqlite', execArgv: [] })
+    const worker = startWriter(file, workerData)
     this.#worker = worker
     return new Promise((resolve, reject) => {
       let reason: unknown
@@ -247,7 +246,7 @@ export class SqliteWriter {
   }
 
   /** The worker is gone: what it had not acknowledged may or may not be in the log. */
-  #lose(worker: Worker, error: OrielError): void {
+  #lose(worker: WriterThread, error: OrielError): void {
     if (this.#worker !== worker) return
     this.#worker = undefined
     this.#opened = undefined

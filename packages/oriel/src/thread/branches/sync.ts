@@ -353,6 +353,21 @@ function opaqueIn({ blocks }: Matchable): number {
   return blocks.filter(({ type }) => type === 'opaque').length
 }
 
+/** Whether entries are the messages of a client and nothing else, what plugins and the host put beside them aside. */
+export function saysOnly(
+  entries: readonly MessageEntry[],
+  sent: readonly IncomingMessage[],
+): boolean {
+  const said = entries.filter(({ origin }) => origin !== 'plugin' && origin !== 'host')
+  return (
+    said.length === sent.length &&
+    said.every((entry, at) => {
+      const own = sent[at] as IncomingMessage
+      return keyOf(entry) === own.key && detailsOf(entry) === own.details
+    })
+  )
+}
+
 /** A history split into what precedes the conversation (part of the frame) and the conversation itself. */
 export function splitLeading(drafts: readonly Draft[]): {
   readonly leading: readonly Draft[]
