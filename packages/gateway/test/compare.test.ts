@@ -96,6 +96,22 @@ describe('policies on one thread', () => {
     expect(await response.text()).toContain("unknown key 'polcy'")
   })
 
+  it('[GW117] ends when the caller leaves, and the gateway goes on', async () => {
+    const left = new AbortController()
+    const response = await fetch(`${server.url}/api/threads/said/compare`, {
+      method: 'POST',
+      body: JSON.stringify({ policies: [{}, {}, {}, {}] }),
+      signal: left.signal,
+    })
+    const reader = response.body?.getReader()
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('progress')
+    left.abort()
+    await expect(reader?.read()).rejects.toThrow()
+    // Nothing of it is under way any more: as many replays as a tenant may have begin again.
+    const again = await compared([{}])
+    expect(again.at(-1)).toHaveProperty('result')
+  })
+
   it('[GW118] threads that another program wrote are listed for who sees every tenant', async () => {
     const imported = await openThread({ id: 'imported', tenant: 'default', store })
     await imported.append({ role: 'user', content: 'From elsewhere.' })

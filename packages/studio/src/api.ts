@@ -121,11 +121,17 @@ async function lastLine<T>(response: Response, onProgress: (share: number) => vo
     for (const text of lines) {
       const line = JSON.parse(text) as Line<T>
       if ('result' in line) return line.result
-      if ('error' in line) throw new ApiError(409, line.error.code, line.error.message)
+      if ('error' in line) throw errorIn(line.error)
       onProgress(line.progress)
     }
   }
   throw new ApiError(0, 'unreachable', 'The gateway broke off. Is it still running?')
+}
+
+/** One that says that the gateway is busy has the status that it would have had before the first line. */
+function errorIn({ code, message }: { readonly code: string; readonly message: string }): ApiError {
+  const isBusy = code === 'busy' || code === 'overloaded'
+  return new ApiError(isBusy ? 429 : 409, code, message)
 }
 
 type Line<T> =

@@ -1,6 +1,7 @@
 // Every page without findings of axe, at both widths, in light and dark; and what axe cannot see.
 
 import axe from 'axe-core'
+import type { Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { talk } from '../../../scripts/sample-thread.ts'
 import { type Built, buildStudio, openStudio, type Studio, soon } from './studio.ts'
@@ -86,31 +87,53 @@ describe('every page', () => {
 })
 
 describe('a newcomer', () => {
-  it('[ST16] has five answers within two clicks from the list', async () => {
+  /** The list, with the number of clicks since it was opened. */
+  async function fromList() {
     const page = await studio.open('/threads')
     const row = page.locator(`[data-thread="${sample}"]`)
-    // What did it cost? On the list.
-    expect(await row.locator('[data-label=Cost]').innerText()).toMatch(/^\$\d/)
-    // When and why did the cache break? One click on the cost.
-    await row.locator('[data-label=Cost] a').click()
-    await page
-      .getByText(/cache break, by an edit: /)
-      .first()
-      .waitFor()
-    // What did the model see at a step? The thread, then the step.
-    await page.goto(`${studio.url}/threads`)
-    await row.getByRole('link').first().click()
-    // Why is this block gone? It says so at once.
-    expect(await page.locator('[data-folded]').first().innerText()).toMatch(
-      /Not sent[\s\S]*compaction/,
-    )
-    await page.getByRole('button', { name: 'Step before' }).click()
+    await row.waitFor()
+    let clicks = 0
+    const click = async (what: Locator): Promise<void> => {
+      clicks += 1
+      expect(clicks).toBeLessThanOrEqual(2)
+      await what.click()
+    }
+    return { page, row, click }
+  }
+
+  it('[ST16] sees what the model saw at a step', async () => {
+    const { page, row, click } = await fromList()
+    await click(row.getByRole('link').first())
+    await click(page.getByRole('button', { name: 'Step before' }))
     await page.getByText(/^step \d+ of \d+$/).waitFor()
     await page.locator('[data-part=system]').waitFor()
-    // What would another policy do? The thread, then Policy.
-    await page.goto(`${studio.url}/threads`)
-    await row.getByRole('link').first().click()
-    await page.getByRole('tab', { name: 'Policy' }).click()
+  })
+
+  it('[ST16] sees why a block is gone', async () => {
+    const { page, row, click } = await fromList()
+    await click(row.getByRole('link').first())
+    const run = page.locator('[data-folded]').first()
+    expect(await run.innerText()).toMatch(/Not sent[\s\S]*compaction[\s\S]*limit/)
+    await click(run.getByRole('button'))
+    await page.locator('.row.is-inside').first().waitFor()
+  })
+
+  it('[ST16] sees what a thread cost', async () => {
+    const { row } = await fromList()
+    expect(await row.locator('[data-label=Cost]').innerText()).toMatch(/^\$\d/)
+  })
+
+  it('[ST16] sees when and why the cache broke', async () => {
+    const { page, row, click } = await fromList()
+    await click(row.locator('[data-label=Cost] a'))
+    const found = page.locator('tr', { hasText: /cache break, by an edit: .* tokens, \$/ }).first()
+    expect(await found.getByRole('link').innerText()).toMatch(/^\d+$/)
+  })
+
+  it('[ST16] sees what another policy would do', async () => {
+    const { page, row, click } = await fromList()
+    await click(row.getByRole('link').first())
+    await click(page.getByRole('tab', { name: 'Policy' }))
     await page.getByRole('row', { name: /^Input cost of all \d+ steps/ }).waitFor()
   })
 })

@@ -263,6 +263,12 @@ describe('what if', () => {
     await page.getByRole('combobox', { name: 'Start from a preset' }).selectOption('history-window')
     await page.getByRole('row', { name: /^Input cost of all \d+ steps/ }).waitFor()
     await page.locator('[data-part=history] input[type=checkbox]:checked').waitFor()
+    // The form acts at once.
+    await page.locator('[data-field="history.length"]').fill('1')
+    await soon(() => page.getByRole('row', { name: /^Messages in it/ }).innerText()).toMatch(
+      /\t9\b/,
+    )
+    expect(await page.getByRole('row', { name: /^Facts in sight, of \d+/ }).count()).toBe(1)
     await page.getByRole('button', { name: 'JSON' }).click()
     expect(await page.getByRole('textbox').inputValue()).toContain('"history"')
     await page.getByText(/would look different/).waitFor()

@@ -702,10 +702,12 @@ function linesOf(
   leave: () => void,
 ): Response {
   const encoder = new TextEncoder()
+  let isLeft = false
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
+      // A worker may tell of its progress until it has ended.
       const write = (line: object): void => {
-        controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
+        if (!isLeft) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
       }
       try {
         const result = await run(write)
@@ -723,7 +725,10 @@ function linesOf(
         }
       }
     },
-    cancel: leave,
+    cancel: () => {
+      isLeft = true
+      leave()
+    },
   })
   return new Response(body, {
     headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },

@@ -125,7 +125,7 @@ function stateOf(entries: readonly Entry[]): State {
 }
 
 /** The newest live edit of a block: its own, else the one that drops its message. */
-export function liveEdit(state: State, seq: number, block: number): EditEntry | undefined {
+function liveEdit(state: State, seq: number, block: number): EditEntry | undefined {
   return state.blockEdit(seq, block) ?? state.dropEdits.findLast((edit) => isInRanges(edit, seq))
 }
 
