@@ -29,7 +29,7 @@ export interface Check {
   after(session: Session, who: Who): Promise<void>
 }
 
-/** No entry that was ever read changes, moves or goes away; times never go backwards. */
+/** No entry that was ever read changes, moves or disappears; times never go backwards. */
 export function prefixCheck(): Check {
   const known = new Map<string, readonly string[]>()
   return {
