@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { callerView, memoryStore, OrielError, type Store } from 'oriel'
 import { apiRoots, isApiPath, providers, speakerAt } from 'oriel/providers'
 import { agentRoutes } from './api/agent-routes.ts'
+import { conversationRoutes } from './api/conversation-routes.ts'
 import { gatewayRoutes } from './api/gateway-routes.ts'
 import { memoryRoutes } from './api/memory-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
@@ -41,6 +42,7 @@ import { createSummarize } from './settings/summarizer.ts'
 import { Log } from './telemetry/log.ts'
 import { metricsRoute } from './telemetry/metrics-route.ts'
 import { Telemetry } from './telemetry/telemetry.ts'
+import { Conversations } from './threads/conversations.ts'
 import { EventBus } from './threads/event-bus.ts'
 import { ThreadIndex } from './threads/index.ts'
 import { OpenThreads } from './threads/open-threads.ts'
@@ -233,6 +235,7 @@ function assemble(options: GatewayOptions): Parts {
   const overload = new OverloadDetector({ mostMs: limits.lateMs, background })
   const limiter = new ConcurrencyLimiter(limits, overload)
   const largeCalls = largeCallsOf(options, { telemetry, events })
+  const conversations = new Conversations(store, now)
   const calls = new Calls({
     largeCalls,
     pressure: overload,
@@ -244,6 +247,7 @@ function assemble(options: GatewayOptions): Parts {
     tenants,
     learned: new LearnedLimits(store, background, now),
     chain: new ResponseChain(store, background),
+    conversations,
     now,
   })
   const forget: Gateway['forget'] = (tenant, thread) => calls.forget(tenant, thread)
@@ -259,7 +263,8 @@ function assemble(options: GatewayOptions): Parts {
     ...mcp.routes,
     metricsOf({ telemetry, store, threads, limiter, upstreams }),
   ]
-  const routes = withPages([...own, ...modelRoutes(calls, telemetry)], options.studio)
+  const named = conversationRoutes({ calls, conversations, now, ...around })
+  const routes = withPages([...own, ...named, ...modelRoutes(calls, telemetry)], options.studio)
   return {
     api,
     routes,

@@ -143,26 +143,29 @@ describe.each([false, true])('compact_20260112, streamed: %s', (isStream) => {
     expect(answers[3]?.context_management).toEqual({ applied_edits: [] })
   })
 
-  it.each(['emulate', 'delegate'] as const)('[CX4] compaction on demand, %s', async (way) => {
-    target = await openGateway({
-      ...{ answer: counting, compacts: way === 'delegate', contextManagement: way },
-    })
-    const ask = anthropic(isStream)
-    const plain = { betas: ['compact-2026-09-04'], context_management: undefined }
-    const messages = [user(`The code is 4711. ${long}`)]
-    const first = await ask(messages, plain)
-    const whole = [...messages, { role: 'assistant', content: first.content } as Message]
-    const made = await ask(whole, { ...plain, compaction: { type: 'summarize' } })
-    expect(made.stop_reason).toBe('compaction')
-    expect(made.content).toMatchObject([{ type: 'compaction', signature: expect.any(String) }])
-    const next = [{ role: 'assistant', content: made.content } as Message, user('Which code?')]
-    const answer = await ask(next, plain)
-    expect(answer.content.map(({ type }) => type)).toEqual(['text'])
-    expect(target?.upstream.breaches).toEqual([])
-    const sent = target?.upstream.requests.at(-1)
-    if (way === 'delegate') expect(sent?.body.messages).toEqual(next)
-    else expect(textIn(sent)).toContain('4711')
-  })
+  it.each(['emulate', 'delegate', 'own'] as const)(
+    '[CX4] compaction on demand, %s',
+    async (way) => {
+      target = await openGateway({
+        ...{ answer: counting, compacts: way === 'delegate', contextManagement: way },
+      })
+      const ask = anthropic(isStream)
+      const plain = { betas: ['compact-2026-09-04'], context_management: undefined }
+      const messages = [user(`The code is 4711. ${long}`)]
+      const first = await ask(messages, plain)
+      const whole = [...messages, { role: 'assistant', content: first.content } as Message]
+      const made = await ask(whole, { ...plain, compaction: { type: 'summarize' } })
+      expect(made.stop_reason).toBe('compaction')
+      expect(made.content).toMatchObject([{ type: 'compaction', signature: expect.any(String) }])
+      const next = [{ role: 'assistant', content: made.content } as Message, user('Which code?')]
+      const answer = await ask(next, plain)
+      expect(answer.content.map(({ type }) => type)).toEqual(['text'])
+      expect(target?.upstream.breaches).toEqual([])
+      const sent = target?.upstream.requests.at(-1)
+      if (way === 'delegate') expect(sent?.body.messages).toEqual(next)
+      else expect(textIn(sent)).toContain('4711')
+    },
+  )
 })
 
 describe('a thread that the upstream compacted', () => {
@@ -276,7 +279,7 @@ describe('/v1/responses/compact', () => {
     })
   })
 
-  it.each(['emulate', 'delegate'] as const)(
+  it.each(['emulate', 'delegate', 'own'] as const)(
     '[CX6] gives a window to go on with, %s',
     async (way) => {
       target = await openGateway({

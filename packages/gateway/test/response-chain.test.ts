@@ -222,6 +222,7 @@ describe('what the gateway does not know', () => {
         headers: { authorization },
       })
       expect(answer.headers.get('x-oriel-managed')).toBe('false')
+      expect(answer.headers.get('x-oriel-unmanaged')).toBe('unknown-response')
       await answer.text()
       expect(target.upstream.requests.at(-1)?.raw.toString()).toBe(body)
     }
@@ -265,4 +266,10 @@ it('[KC5] another process goes on from an answer of this one', async () => {
   expect(wordsIn(target.upstream.requests[1])).toEqual([
     ...['user: One', 'assistant: Answer 0.', 'user: Two'],
   ])
+  // The first one has the thread open as it was: it goes on behind what the other wrote, and forks nothing.
+  await asking(target.url, false)({ input: 'Three', previous_response_id: after.id })
+  const headers = { authorization: 'Bearer k' }
+  const answer = await fetch(`${target.url}/api/threads`, { headers })
+  const { threads } = (await answer.json()) as { threads: readonly unknown[] }
+  expect(threads).toHaveLength(1)
 })

@@ -27,6 +27,7 @@ import type { LargeCalls } from '../offload/large-calls.ts'
 import type { ExpandMode, Limits } from '../options.ts'
 import type { RequestSettings, SettingsResolver } from '../settings/resolve.ts'
 import type { ObservedCall } from '../telemetry/observed-call.ts'
+import { noConversation } from '../threads/conversations.ts'
 import type { ChainLink } from '../threads/response-chain.ts'
 import type { Tenants } from '../threads/tenants.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
@@ -35,7 +36,12 @@ import { type ClientBody, type KnownBody, parseBody } from './client-body.ts'
 import { type ManagedContext, managedContext, withSummaryAsText } from './context-management.ts'
 import { withoutMembers } from './json-outline.ts'
 import type { LearnedLimits } from './learned-limits.ts'
-import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed-call.ts'
+import {
+  type GoesOnFrom,
+  ManagedCall,
+  type ManagedDependencies,
+  type ManagedInput,
+} from './managed-call.ts'
 import { isObject } from './rewrite.ts'
 import { openStream } from './stream-opening.ts'
 
@@ -116,6 +122,13 @@ export class Calls {
     await this.#options.largeCalls?.close()
   }
 
+  /** Whether a request is managed, or passed on as it is because somebody turned management off. */
+  isManaging({ request, caller }: Pick<CallRequest, 'request' | 'caller'>): boolean {
+    const { isManaging, settings } = this.#options
+    const wantsOff = request.headers.get('x-oriel-management') === 'off'
+    return isManaging && !(wantsOff && settings.mayTurnOff(caller))
+  }
+
   /** Anything else of an upstream: passed on as it is. */
   async pass(call: CallRequest, bytes?: Uint8Array): Promise<RelayedReply> {
     const { request } = call
@@ -128,12 +141,10 @@ export class Calls {
 
   /** A model call. */
   async call(came: CallRequest, provider: Provider): Promise<RelayedReply> {
-    const { limits, isManaging } = this.#options
+    const { limits } = this.#options
     const bytes = await readBytes(came, limits)
     const startedMs = performance.now()
-    const wantsOff = came.request.headers.get('x-oriel-management') === 'off'
-    const isOff = wantsOff && this.#options.settings.mayTurnOff(came.caller)
-    if (!isManaging || isOff) {
+    if (!this.isManaging(came)) {
       came.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
       return this.pass(came, bytes)
     }
@@ -162,8 +173,10 @@ export class Calls {
     const { body, link } = await this.#atCompaction(call, context, provider)
     call.observed?.asked(body.value, upstream.name)
     const history = provider.request.history(body.value)
-    if (history === undefined || history.length === 0) {
-      return this.#unmanaged(call, await upstream.send(this.#outgoing(asking, sent.bytes)))
+    const hasMore = goesOnFrom?.conversation !== undefined && goesOnFrom.link !== undefined
+    if (history === undefined || (history.length === 0 && !hasMore)) {
+      const answer = await upstream.send(this.#outgoing(asking, sent.bytes))
+      return this.#unmanaged(call, answer, heldElsewhere(provider, sent))
     }
     if (history.length > limits.messages) {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
@@ -184,7 +197,8 @@ export class Calls {
     const input = read && { ...around, goesOnFrom, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input, link))
     if (input === undefined || managed === undefined) {
-      return this.#unmanaged(call, await upstream.send(this.#outgoing(asking, sent.bytes)))
+      const answer = await upstream.send(this.#outgoing(asking, sent.bytes))
+      return this.#unmanaged(call, answer, heldElsewhere(provider, sent))
     }
     this.#options.pressure.noteDuration(performance.now() - startedMs)
     if (body === parsed && this.#bodies.keeps(body)) {
@@ -221,20 +235,51 @@ export class Calls {
     })
   }
 
-  /** The answer that a request continues from, if this gateway gave it, and the request's body without its reference. */
+  /** The answer or conversation that a request continues from, if it is of this gateway, and the request's body without its reference. */
   async #goesOnFrom(
-    { caller }: CallRequest,
+    call: CallRequest,
     body: ClientBody,
-    { request }: Provider,
+    provider: Provider,
   ): Promise<Continued | undefined> {
-    const { key = '' } = request.stored ?? {}
+    const { stored } = provider.request
+    if (stored === undefined) return undefined
+    const named = await this.#conversationOf(call, body, provider)
+    if (named !== undefined) return named
+    const { key } = stored
     const id = body.value[key]
-    const members = body.outline.members.get(key)
-    if (typeof id !== 'string' || members === undefined) return undefined
-    const link = await this.#options.chain.find(caller.tenant, id)
+    if (typeof id !== 'string') return undefined
+    const link = await this.#options.chain.find(call.caller.tenant, id)
     if (link === undefined) return undefined
-    const text = withoutMembers(body.text, members)
-    return { id, link, body: parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity }) }
+    return { thread: link.thread, link, echo: { [key]: id }, body: withoutMember(body, key) }
+  }
+
+  /** The conversation that a request names, if it was made here. */
+  async #conversationOf(
+    { caller, isCompacting = false }: CallRequest,
+    body: ClientBody,
+    { request, fields }: Provider,
+  ): Promise<Continued | undefined> {
+    const { key: other = '', conversations: format } = request.stored ?? {}
+    const value = format && body.value[format.key]
+    const name = value === undefined ? undefined : format?.idIn(value)
+    if (format === undefined || name === undefined || isCompacting) return undefined
+    const { tenant } = caller
+    const { conversations } = this.#options
+    const found = await conversations.find(tenant, name)
+    if (found === undefined) return undefined
+    if (typeof body.value[other] === 'string') {
+      const message = `Mutually exclusive parameters: '${other}' and '${format.key}'. Send one of them.`
+      throw refuse(400, 'invalid-input', message)
+    }
+    const { thread, link } = found
+    const bare = withoutMember(body, format.key)
+    const hasList = body.value[fields.messages] !== undefined
+    return {
+      ...{ thread: link?.thread ?? thread, link, conversation: name },
+      echo: format.answer(name),
+      // What is in the conversation may be all that there is to say.
+      body: hasList ? bare : withMember(bare, fields.messages),
+    }
   }
 
   /**
@@ -318,12 +363,14 @@ export class Calls {
       const { tenant } = caller
       const asked = { tenant, headers: request.headers, body: body.value, history, frame }
       const { goesOnFrom } = parts
-      const link = goesOnFrom?.link ?? compacted
+      const thread = goesOnFrom?.thread ?? compacted?.thread
       const session =
-        link === undefined ? await sessions.resolve(asked) : sessions.at(link.thread, asked)
+        thread === undefined ? await sessions.resolve(asked) : sessions.at(thread, asked)
       this.#options.tenants.note(caller.tenant, this.#options.now())
       return await this.#prepare({ ...parts, session }).catch((error) => {
         if (!OrielError.is(error, 'not-found')) throw error
+        // Nobody else has a conversation that was made here.
+        if (goesOnFrom?.conversation !== undefined) throw noConversation(goesOnFrom.conversation)
         // What came before is gone here: the provider may have it.
         if (goesOnFrom !== undefined) return undefined
         return this.#prepare({ ...parts, session: sessions.renew(session) })
@@ -506,9 +553,10 @@ export class Calls {
     return kept
   }
 
-  #unmanaged(call: CallRequest, answer: UpstreamAnswer): RelayedReply {
+  #unmanaged(call: CallRequest, answer: UpstreamAnswer, reason?: string): RelayedReply {
     const headers = responseHeaders(answer.headers)
     headers.set('x-oriel-managed', 'false')
+    if (reason !== undefined) headers.set('x-oriel-unmanaged', reason)
     call.observed?.unmanaged()
     const { limits } = this.#options
     const { status } = answer
@@ -552,12 +600,31 @@ export class Calls {
   }
 }
 
-/** What a request continues from. */
-interface Continued {
-  readonly id: string
-  readonly link: ChainLink
-  /** The client's body without the reference. */
+/** What a request continues from, and the client's body without the reference. */
+interface Continued extends GoesOnFrom {
   readonly body: ClientBody
+}
+
+/** Why a history is not known here: its body names one that the upstream keeps. */
+function heldElsewhere({ request }: Provider, { value }: ClientBody): string | undefined {
+  const { key = '', conversations } = request.stored ?? {}
+  const named = conversations && value[conversations.key]
+  if (named !== undefined && conversations?.idIn(named) !== undefined) return 'unknown-conversation'
+  return typeof value[key] === 'string' ? 'unknown-response' : undefined
+}
+
+/** A body without one of its fields. */
+function withoutMember(body: ClientBody, key: string): ClientBody {
+  const text = withoutMembers(body.text, body.outline.members.get(key) ?? [])
+  return parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity })
+}
+
+/** A body with an empty list. */
+function withMember({ text, value }: ClientBody, key: string): ClientBody {
+  const isEmpty = Object.keys(value).length === 0
+  const member = `${JSON.stringify(key)}:[]${isEmpty ? '' : ','}`
+  const longer = text.replace('{', () => `{${member}`)
+  return parseBody(Buffer.from(longer), { depth: Infinity, nodes: Infinity })
 }
 
 const noUpstream = { status: 503, code: 'no-upstream', message: 'No upstream is configured.' }

@@ -41,10 +41,22 @@ import type { ExpandMode } from '../options.ts'
 import type { RequestSettings } from '../settings/resolve.ts'
 import type { ObservedCall } from '../telemetry/observed-call.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { Conversations } from '../threads/conversations.ts'
 import type { ResolvedThread, ThreadResolver } from '../threads/resolver.ts'
 import type { ChainLink, ResponseChain } from '../threads/response-chain.ts'
 import type { ClientBody } from './client-body.ts'
 import { rewriteBody } from './rewrite.ts'
+
+/** What a request goes on from that does not carry all of its history. */
+export interface GoesOnFrom {
+  readonly thread: string
+  /** The answer that it goes on from; undefined for a conversation in which nothing was said yet. */
+  readonly link: ChainLink | undefined
+  /** The id of the conversation that moves on with the answer. @default none does */
+  readonly conversation?: string
+  /** How the answer repeats the reference, which the upstream is not sent. */
+  readonly echo: JsonObject
+}
 
 export interface ManagedInput {
   readonly provider: Provider
@@ -52,8 +64,8 @@ export interface ManagedInput {
   readonly model: string | undefined
   readonly frame: Frame
   readonly history: ReadHistory
-  /** The answer that the history continues from, and the name by which the client knows it. @default the history is whole */
-  readonly goesOnFrom?: { readonly link: ChainLink; readonly id: string } | undefined
+  /** What the history continues from. @default the history is whole */
+  readonly goesOnFrom?: GoesOnFrom | undefined
   readonly session: ResolvedThread
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
@@ -83,6 +95,7 @@ export interface ManagedDependencies {
   /** Told after each write to a thread. */
   readonly changed: (tenant: string, thread: string) => void
   readonly chain: ResponseChain
+  readonly conversations: Conversations
   readonly now: () => number
 }
 
@@ -194,9 +207,7 @@ export class ManagedCall implements RoundedCall {
   /** What the answer says of parameters that the request goes without: the reference to the one before, and edits of the context. */
   #echoing(offer: InjectedTool | undefined): InjectedTool | undefined {
     const { goesOnFrom, provider } = this.#input
-    const { key } = provider.request.stored ?? {}
-    const echo =
-      goesOnFrom !== undefined && key !== undefined ? { [key]: goesOnFrom.id } : undefined
+    const { echo } = goesOnFrom ?? {}
     const added = this.#edited && provider.contextEdits?.answer(this.#edited)
     const begun = this.#compaction && [this.#compaction]
     if ((echo ?? added ?? begun) === undefined) return offer
@@ -235,7 +246,8 @@ export class ManagedCall implements RoundedCall {
       }
       this.#candidate = this.#candidateOf(thread)
       return this.#timed(async () => {
-        if (this.#input.goesOnFrom !== undefined) return this.#goOn(thread)
+        const { link } = this.#input.goesOnFrom ?? {}
+        if (link !== undefined) return this.#goOn(thread, link)
         const synced = await this.#withinLimit(() =>
           thread.request(history, { ...this.#viewOptions(), ...asking }),
         )
@@ -250,15 +262,14 @@ export class ManagedCall implements RoundedCall {
   }
 
   /** Continues from an answer of the thread; where something else did so before, in a fork. */
-  async #goOn(thread: Thread): Promise<View> {
-    const { history, provider, goesOnFrom } = this.#input
-    const { link } = goesOnFrom as NonNullable<typeof goesOnFrom>
+  async #goOn(thread: Thread, link: ChainLink): Promise<View> {
+    const { history, provider } = this.#input
     if (thread.isEmpty) throw new OrielError('not-found', 'The thread of the answer is gone.')
     const options = { format: provider.name, expected: link.messages }
     const add = async (branch: Thread): Promise<Thread> => {
       const entries = await branch.append(history.messages, options)
       this.#messages = link.messages + entries.length
-      this.#sentSeq = entries.at(-1)?.seq
+      this.#sentSeq = entries.at(-1)?.seq ?? link.seq
       return branch
     }
     try {
@@ -267,7 +278,7 @@ export class ManagedCall implements RoundedCall {
       if (!OrielError.is(error, 'unexpected-head')) throw error
       // The same request again, after one that got no answer, continues where that one stands.
       const end = await thread.endsWith(history, { after: link.seq })
-      if (end === undefined) this.#branch = await add(await thread.fork(link.seq))
+      if (end === undefined) this.#branch = await this.#addAt(thread, link, add)
       else {
         this.#branch = thread
         this.#messages = end.messages
@@ -278,6 +289,20 @@ export class ManagedCall implements RoundedCall {
     await this.#deferred?.keep(branch)
     const view = await this.#withinLimit(() => branch.view(this.#viewOptions()))
     return this.#compactFor(branch, view)
+  }
+
+  /** Adds behind a place of a thread that was read anew: another process may have gone on in it. Else in a fork. */
+  async #addAt(
+    thread: Thread,
+    { seq }: ChainLink,
+    add: (branch: Thread) => Promise<Thread>,
+  ): Promise<Thread> {
+    try {
+      return await add(thread)
+    } catch (error) {
+      if (!OrielError.is(error, 'unexpected-head')) throw error
+      return add(await thread.fork(seq))
+    }
   }
 
   /** Makes the compaction that the client asks its provider for, where it is due, and the view behind it. */
@@ -471,7 +496,8 @@ export class ManagedCall implements RoundedCall {
     const seen = answer ?? { messages: [] }
     observed?.answered(seen)
     const { messages } = seen
-    const { sessions, chain, telemetry } = this.#dependencies
+    const { sessions, chain, conversations, telemetry } = this.#dependencies
+    const { conversation } = this.#input.goesOnFrom ?? {}
     const isKept = provider.request.stored?.isKept(this.#body.value) === true
     const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
     const known = messages.length > 0 ? sessions.answered(session, history, messages) : null
@@ -491,6 +517,8 @@ export class ManagedCall implements RoundedCall {
         // The client may leave out what came before, or continue from here and send only what is new.
         if (compaction !== undefined) chain.noteCompaction(tenant, compaction, link)
         if (isKept && id !== undefined) chain.note(tenant, id, link)
+        // The client's next request may come as soon as it has the answer.
+        if (conversation !== undefined) await conversations.change(tenant, conversation, { link })
       }),
     ])
   }

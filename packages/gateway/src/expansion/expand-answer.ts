@@ -40,7 +40,8 @@ async function expandWhole(first: UpstreamAnswer, rounds: Rounds): Promise<Upstr
     const { own, hasOthers } = tools.sort(found.messages, names)
     if (own.length === 0 && bodies.length === 1) {
       const echoes = tools.echoes?.(rounds.options)
-      const { added, begun = [] } = rounds.options
+      const { begun = [] } = rounds.options
+      const added = addedTo(body, rounds.options)
       if (begun.length > 0) {
         const whole = tools.join([body], rounds.options)
         return { ...answer, body: once(JSON.stringify(whole)) }
@@ -61,6 +62,15 @@ async function expandWhole(first: UpstreamAnswer, rounds: Rounds): Promise<Upstr
     answer = await rounds.next(found, own)
     if (answer.status < 200 || answer.status >= 300) return answer
   }
+}
+
+/** Fields that an answer gets, and those that it should repeat and does not have. */
+function addedTo(
+  body: JsonObject,
+  { added, echo = {} }: Rounds['options'],
+): JsonObject | undefined {
+  const missing = Object.entries(echo).filter(([key]) => !(key in body))
+  return missing.length === 0 ? added : { ...Object.fromEntries(missing), ...added }
 }
 
 function expandStream(first: UpstreamAnswer, rounds: Rounds): UpstreamAnswer {

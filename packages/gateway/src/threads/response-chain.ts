@@ -78,7 +78,8 @@ function isStorable(id: string): boolean {
   return /^[\w.:~-]{1,200}$/.test(id)
 }
 
-function linkIn(value: Json | undefined): ChainLink | undefined {
+/** A place as the store keeps it. */
+export function linkIn(value: Json | undefined): ChainLink | undefined {
   if (!isObject(value)) return undefined
   const { thread, seq, messages } = value
   const isLink =

@@ -12,6 +12,7 @@ export type {
   CompactionFormat,
   ErrorFormat,
   Forcing,
+  NamedConversations,
   OwnCall,
   PlacedMessage,
   Provider,

@@ -86,6 +86,22 @@ export interface StoredHistory {
   readonly key: string
   /** Whether the answer to this request is kept. */
   isKept(body: JsonObject): boolean
+  /** Conversations with a name, to which requests and other calls add. @default the provider has none */
+  readonly conversations?: NamedConversations
+}
+
+/** How requests name a conversation that the provider keeps. */
+export interface NamedConversations {
+  /** The field of a request, and of its answer, that names it. */
+  readonly key: string
+  /** The path under which conversations are made, read and changed. */
+  readonly path: string
+  /** What their ids begin with. */
+  readonly prefix: string
+  /** The id that the field holds; undefined where it holds none. */
+  idIn(value: Json): string | undefined
+  /** What an answer says of the conversation that it belongs to. */
+  answer(id: string): JsonObject
 }
 
 /** Edits of the messages that a request asks its provider for, as they can be made for a server that does not know them. */

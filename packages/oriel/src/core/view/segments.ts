@@ -4,7 +4,7 @@ import type { Edit } from '../log/entry.ts'
 import { firstOf } from '../state/edits.ts'
 import type { Item, State } from '../state/state.ts'
 import type { Profile, Repair } from './profile.ts'
-import { type InForce, render } from './render.ts'
+import { type InForce, render, shownByPins } from './render.ts'
 import { repair, repairEnd, repairStart } from './repair.ts'
 import type { ViewMessage } from './view.ts'
 
@@ -49,7 +49,7 @@ export function segmentsOf(
   { profile, checkpoint }: { readonly profile: Profile; readonly checkpoint: string | undefined },
 ): readonly Segment[] {
   const kept = keptOf(state, profile)
-  const inner = innerSegments(state, planned, { profile, kept })
+  const inner = compactionFirst(state, innerSegments(state, planned, { profile, kept }), profile)
   const first = inner.findIndex(({ messages }) => messages.some(isUser))
   const headEnd = first === -1 ? inner.length : first + 1
   const head = headOf(inner.slice(0, headEnd), { profile, checkpoint, kept })
@@ -58,6 +58,49 @@ export function segmentsOf(
   const tailStart = Math.max(0, last)
   const tail = changed(started.slice(tailStart), (messages) => repairEnd(state, messages, profile))
   return [...started.slice(0, tailStart), ...tail]
+}
+
+/**
+ * What pins keep of the messages before a provider's compaction stands behind it, before the next message of the user: the provider reads
+ * nothing before the block, or refuses it.
+ */
+function compactionFirst(
+  state: State,
+  segments: readonly Segment[],
+  { isCompaction }: Profile,
+): readonly Segment[] {
+  const [seq] = state.compaction?.compactedBy ?? []
+  if (seq === undefined || isCompaction === undefined) return segments
+  const isBlock = (one: ViewMessage): boolean => one.entry?.seq === seq && isCompaction(one)
+  const at = segments.findIndex(({ messages }) => messages.some(isBlock))
+  if (at === -1) return segments
+  const before = messagesIn(segments.slice(0, at + 1))
+  const pins = shownByPins(state)
+  const isKept = ({ role, entry }: ViewMessage): boolean =>
+    role !== 'system' && entry !== undefined && pins.has(entry.seq)
+  if (!before.slice(0, before.findIndex(isBlock)).some(isKept)) return segments
+  const next = segments.findIndex(
+    ({ messages, to }, index) => index >= at && to > seq && messages.some(isUserAfter(seq)),
+  )
+  const end = next === -1 ? at + 1 : next + 1
+  const moved = changed(segments.slice(0, end), (messages) => {
+    const place = messages.findIndex(isBlock)
+    const pinned = messages.slice(0, place).filter(isKept)
+    const others = messages.slice(0, place).filter((one) => !isKept(one))
+    const rest = messages.slice(place)
+    const user = rest.findIndex(isUserAfter(seq))
+    const exchange = rest.findIndex(
+      ({ role, isLaterPart = false }, index) => index > 0 && role !== 'tool' && !isLaterPart,
+    )
+    const behind = user !== -1 ? user : exchange !== -1 ? exchange : rest.length
+    const ordered = [...others, ...rest.slice(0, behind), ...pinned, ...rest.slice(behind)]
+    return { messages: ordered, repairs: [] }
+  })
+  return [...moved, ...segments.slice(end)]
+}
+
+function isUserAfter(seq: number): (message: ViewMessage) => boolean {
+  return ({ role, entry }) => role === 'user' && entry !== undefined && entry.seq > seq
 }
 
 /** The beginning of a view, repaired: the same objects as in the last view where it is made of the same. */

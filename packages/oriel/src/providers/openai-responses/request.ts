@@ -30,6 +30,16 @@ export const request: RequestFormat = {
   stored: {
     key: 'previous_response_id',
     isKept: ({ store }) => store !== false,
+    conversations: {
+      key: 'conversation',
+      path: '/v1/conversations',
+      prefix: 'conv_',
+      idIn(value) {
+        const id = isJsonObject(value) ? value.id : value
+        return typeof id === 'string' ? id : undefined
+      },
+      answer: (id) => ({ conversation: { id } }),
+    },
   },
 }
 

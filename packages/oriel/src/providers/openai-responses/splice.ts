@@ -218,13 +218,12 @@ export function withoutTool(response: JsonObject, options: SpliceOptions): JsonO
   const { tools, tool_choice: choice } = response
   const hasTool = Array.isArray(tools) && tools.some((tool) => isNamed(tool, names))
   const hasChoice = !isOpen && choice !== undefined
-  const repeated = Object.entries(echo).filter(([key]) => key in response)
-  if (!hasTool && !hasChoice && repeated.length === 0) return response
+  if (!hasTool && !hasChoice && Object.keys(echo).length === 0) return response
   return {
     ...response,
     ...(hasTool ? { tools: own ?? tools.filter((tool: Json) => !isNamed(tool, names)) } : {}),
     ...(hasChoice ? { tool_choice: defaultChoice } : {}),
-    ...Object.fromEntries(repeated),
+    ...echo,
   }
 }
 

@@ -33,6 +33,43 @@ describe('compaction by a provider', () => {
     expect(edit).toMatchObject({ rule: 'provider-compaction', compactedBy: [5, 0] })
   })
 
+  const call = { type: 'tool_use', id: 'a', name: 'read', input: {} }
+  const result = { type: 'tool_result', tool_use_id: 'a', content: 'Tea.' }
+  it.each<[string, Json, readonly Json[]]>([
+    ['signed', [{ ...compaction, signature: 'sig' }], [next]],
+    ['unsigned, with an answer', answer.content, [next]],
+    [
+      'with nothing behind it but its result',
+      [compaction, call],
+      [{ role: 'user', content: [result] }],
+    ],
+    [
+      'in a tool loop, with a turn behind it',
+      [compaction, call],
+      [{ role: 'user', content: [result] }, { role: 'assistant', content: 'Read.' }, next],
+    ],
+  ])('[PC1] a pin before the block stands behind it: %s', async (_, content, after) => {
+    const thread = await openThread({ store: memoryStore() })
+    const said = { role: 'assistant', content }
+    const entries = await thread.append([...before, said, ...after], { format: 'anthropic' })
+    await thread.pin(entries[0]?.id ?? '')
+    for (let time = 0; time < 2; time++) {
+      const view = await thread.view({ format: 'anthropic' })
+      expect(validate('anthropic', { messages: view.messages })).toEqual([])
+      expect(view.messages[0]).toEqual(said)
+      expect(JSON.stringify(view.messages).split('the code is 4711')).toHaveLength(2)
+      expect(JSON.stringify(view.messages)).not.toContain('Which tea?')
+    }
+    const answered = entries.find(({ role }) => role === 'assistant')
+    await thread.pin(answered?.id ?? '')
+    const { messages, trace } = await thread.view({ format: 'anthropic' })
+    expect(validate('anthropic', { messages })).toEqual([])
+    expect(messages[0]).toEqual(said)
+    if (after.includes(next)) expect(JSON.stringify(messages)).toContain('Noted: 4711.')
+    // An answer cannot be the last message: it is back as soon as something follows.
+    else expect(trace.some(({ reason }) => reason.includes('A6'))).toBe(true)
+  })
+
   it('[PC2] elsewhere the originals are there, and back again the block is', async () => {
     const thread = await compacted()
     const native = await thread.view({ format: 'anthropic' })
