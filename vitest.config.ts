@@ -26,7 +26,7 @@ const slow = [
   'packages/gateway/src/limits/heap.test.ts',
   'packages/cli/src/**/{command,main,history}.test.ts',
   'packages/cli/src/doctor/repair.test.ts',
-  'scripts/{start,walk}.test.ts',
+  'scripts/{release,start,walk}.test.ts',
 ]
 /** Quick and without a world around them: `npm run check:quick` runs these. */
 const unit = [

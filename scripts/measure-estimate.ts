@@ -75,7 +75,7 @@ function printSamples(): void {
 
 Written or generated for this page (\`scripts/estimate-samples.ts\`, \`scripts/estimate-prose.ts\`). The prices of other scripts were
 set with these passages in view and with the translated messages and manuals of a Debian system, which cost up to a tenth
-more. Chinese, Japanese and Korean differ most from text to text: news is cheap, novels are dear. Languages in Latin letters
+more. Chinese, Japanese and Korean differ most from text to text: news is cheap, novels are expensive. Languages in Latin letters
 that are far from English, such as Polish, come out low. The last column is for comparison.
 `)
   printTable(

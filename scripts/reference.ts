@@ -1,4 +1,5 @@
-// Writes the pages that follow from the sources: docs/api/*.md from the exports of each subpath, docs/events.md, docs/errors.md.
+// Writes the pages that follow from the sources: docs/api/*.md from the exports of each subpath, docs/events.md, docs/errors.md,
+// docs/compatibility.md.
 // `npm run reference`.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { type Class, type Comment, type Node, parseSync, type Statement } from 'oxc-parser'
 import { errorCodes } from '../packages/oriel/src/core/log/errors.ts'
 import { eventTypes } from '../packages/oriel/src/thread/events.ts'
+import { compatibilityPage } from './compatibility.ts'
 
 const root = join(import.meta.dirname, '..')
 const library = join(root, 'packages/oriel')
@@ -18,6 +20,7 @@ export function referencePages(): ReadonlyMap<string, string> {
     ...subpaths.map(({ name, page, file }) => [`docs/api/${page}`, apiPage(name, file)] as const),
     ['docs/events.md', eventsPage()],
     ['docs/errors.md', errorsPage()],
+    ['docs/compatibility.md', compatibilityPage()],
   ])
 }
 

@@ -45,7 +45,7 @@ it('a chat of useChat goes on for three turns; the model sees two, the page and 
   const thread = await openThread({ id: 'chat-1', store })
   const log = await thread.log()
   expect(log.filter(({ type }) => type === 'message').length).toBe(6)
-  // A question that is asked anew goes on in a fork; the first answer is kept.
+  // A question that is asked anew continues in a fork; the first answer is kept.
   await chat.regenerate()
   expect(chat.messages.length).toBe(6)
   expect((await thread.log()).filter(({ type }) => type === 'message').length).toBe(6)

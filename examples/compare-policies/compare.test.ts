@@ -23,7 +23,7 @@ describe('compare', () => {
     ])
     const of = (name: string) => rows.find((row) => row.name === name)
     expect(of('none')?.recall).toBe(1)
-    // Clearing at every step breaks the cache at every step: dearer than doing nothing.
+    // Clearing at every step breaks the cache at every step: more expensive than doing nothing.
     expect(of('keep 4 results')?.dollars).toBeGreaterThan(of('none')?.dollars ?? 0)
     expect(of('keep 4, cache-aware')?.dollars).toBeLessThan(of('keep 4 results')?.dollars ?? 0)
   })

@@ -1,4 +1,4 @@
-// Which policy would have been cheapest on recorded conversations without hiding anything that the agent went on to use?
+// Which policy would have been cheapest on recorded conversations without hiding anything that the agent later used?
 
 import type { Policy } from 'oriel'
 import { lookupPrices, type Recording, simulate } from 'oriel/simulate'

@@ -77,7 +77,7 @@ report(
       notes: [
         'Medians of CPU time; contenders and sizes take turns in every round. A step is what happens before one model call.',
         'Threads append the new messages and view the conversation, on memoryStore. With a window: the mean of the 4 steps of a turn.',
-        'The others get their list again with 4 new messages, in their own classes, and each answers as it documents; project goes on from its last call.',
+        'The others get their list again with 4 new messages, in their own classes, and each answers as it documents; project continues from its last call.',
         '"trimMessages, estimate" counts with our counter, and remembers each message: see peers/langchain.ts.',
         'The naive loop copies and counts everything and leaves nothing out. pruneMessages knows no budget and counts nothing.',
       ],

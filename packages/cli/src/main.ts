@@ -196,7 +196,7 @@ function addInspect(cli: Cli): void {
     .option('--conversation <id or #>', 'Only this conversation of the files')
     .option('--policy <preset or file>', 'Try this policy, a preset or a JSON file, in detail')
     .option('--budget <tokens>', 'Try this budget, such as 32k')
-    .option('--format <name>', 'The format of the messages; else it is found out')
+    .option('--format <name>', 'The format of the messages; else it is detected')
     .option('--tokens <counter>', `o200k or estimate; else o200k up to ${exactMegabytes} MB`)
     .option('--top <rows>', `Rows of each list; else ${defaultTop}`)
     .option('--json', 'Print JSON, for machines')
@@ -217,7 +217,7 @@ function addSimulate(cli: Cli): void {
     .option('--prices <provider or model>', 'Such as openai or claude-opus-5; else anthropic')
     .option('--long-cache', "The provider's longer life of the cache, at its price")
     .option('--budget <tokens>', 'Requests may have this many tokens, such as 32k')
-    .option('--format <name>', 'The format of the files; else it is found out')
+    .option('--format <name>', 'The format of the files; else it is detected')
     .option('--tokens <counter>', 'o200k or estimate; else estimate')
     .option('--rules <count>', 'Rules to state in each conversation; else 10; 0 = none')
     .option('--summarizer', 'Simulate a summarizer and count its calls and their price')
@@ -261,7 +261,7 @@ function addKeeping(cli: Cli): void {
       .option('--until <seq>', 'Only up to this entry, of one thread'),
     cli
       .command('import <file>', 'Read an export, or a history in a format that inspect reads')
-      .option('--format <name>', 'The format of a history; else it is found out'),
+      .option('--format <name>', 'The format of a history; else it is detected'),
   ]
   for (const command of commands) {
     const isImport = command.name === 'import'

@@ -1,4 +1,4 @@
-// What the tests of doctor, export and import share: a terminal that remembers, a folder that goes away, stores with threads.
+// What the tests of doctor, export and import share: a terminal that remembers, a folder that is removed, stores with threads.
 
 import {
   copyFileSync,

@@ -157,7 +157,7 @@ export interface Limits {
    */
   readonly inspectBytes: number
   /**
-   * Rounds per answer in which the model may expand originals; after that it must go on without.
+   * Rounds per answer in which the model may expand originals; after that it must continue without.
    * @default 4
    */
   readonly expandRounds: number

@@ -247,7 +247,7 @@ describe('a conversation that the gateway manages', () => {
     expect(rounds).toHaveLength(5)
     expect(rounds[4]).toContain('"functionResponse":{"id"')
     expect(rounds[4]).toContain('expand_message')
-    // The conversation goes on from what was said, the hidden round included.
+    // The conversation continues from what was said, the hidden round included.
     await chat.sendMessage({ message: 'Thanks.' })
     expect(upstream.breaches).toEqual([])
     expect(JSON.stringify(upstream.requests.at(-1)?.body.contents)).toContain('expand_message')

@@ -495,7 +495,7 @@ describe('too much at once', () => {
     const answers = await Promise.all([call(), call(), call()])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 429, 429])
     for (const answer of answers) await answer.text()
-    // Under way until it is read: the work may go on behind the first byte.
+    // Under way until it is read: the work may continue behind the first byte.
     const unread = await call()
     expect([unread.status, (await call()).status]).toEqual([200, 429])
     await unread.text()

@@ -107,7 +107,7 @@ function rulesOf(breaches: readonly { readonly rule: string }[]): readonly strin
 
 type Threads = readonly (string | undefined)[]
 
-/** Requests that went on in another thread than the one that they continue. */
+/** Requests that continued in another thread than the one that they continue. */
 function missedJoins(expected: Recording['expected'], threads: Threads): readonly number[] {
   return [...expected.entries()].flatMap(([index, { type, of }]) => {
     const [own, other] = [threads[index], of === undefined ? undefined : threads[of]]
@@ -116,7 +116,7 @@ function missedJoins(expected: Recording['expected'], threads: Threads): readonl
   })
 }
 
-/** Requests that went on in the thread of a conversation that they are none of. */
+/** Requests that continued in the thread of a conversation that they are none of. */
 function wrongJoins(expected: Recording['expected'], threads: Threads): readonly number[] {
   return [...expected.entries()].flatMap(([index, { type, of }]) => {
     const own = threads[index]

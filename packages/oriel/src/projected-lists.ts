@@ -27,7 +27,7 @@ export interface ReadList {
   /** What the view would change, on top of the edits that the state holds. */
   readonly planned: readonly Edit[]
   /**
-   * The caller's messages, where they are plain data; the same list as in the last call if it goes on with the same objects, not only with
+   * The caller's messages, where they are plain data; the same list as in the last call if it continues with the same objects, not only with
    * equal ones.
    */
   readonly inputs: readonly unknown[] | undefined
@@ -37,7 +37,7 @@ export interface ReadOptions {
   readonly format: MessageCodec
   readonly messages: readonly unknown[]
   readonly asked: Asked
-  /** Whether the next call may go on from a list with these messages. */
+  /** Whether the next call may continue from a list with these messages. */
   readonly mayRemember: (drafts: readonly Draft[]) => boolean
   /** Makes an empty state for a list that is read from its start. */
   readonly newFeed: () => Feed

@@ -1,4 +1,4 @@
-// A thread that one provider compacted goes on at another: what is sent there is what would be sent had nothing been compacted.
+// A thread that one provider compacted continues at another: what is sent there is what would be sent had nothing been compacted.
 
 import fc from 'fast-check'
 import { type FormatName, type Json, memoryStore, openThread } from 'oriel'

@@ -1,4 +1,4 @@
-// A user's rule that asks for anything: by its seed, each message and block is left alone, dropped, omitted or given another text.
+// A user's rule that asks for anything: by its seed, each message and block is kept, dropped, omitted or given another text.
 
 import * as fc from 'fast-check'
 import { hash53 } from '../src/core/log/ids.ts'

@@ -1,4 +1,4 @@
-// A person who watches an agent at work: reads far up while it goes on, loses the gateway, uses the keyboard.
+// A person who watches an agent at work: reads far up while it continues, loses the gateway, uses the keyboard.
 
 import { createGateway, serveGateway } from '@oriel/gateway'
 import { memoryStore, openThread, type Thread } from 'oriel'

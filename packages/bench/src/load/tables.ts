@@ -124,13 +124,13 @@ export function overloadTable(results: readonly OverloadResult[]): Table {
       answered: percent(one.answered / one.requests),
       'p50 ms of answers': figure(one.latency.p50),
       'p99 ms': figure(one.latency.p99),
-      'turned away': failedCell(one.failures),
+      rejected: failedCell(one.failures),
       'with retry-after': percent(one.retryAfterShare),
       'RSS MB': count(one.rssMb),
       'failed afterwards': count(one.failedAfterwards),
     })),
     notes: [
-      'Turned away: by status; 0 is a connection without an answer, cut an answer that broke off, unsent what the client could not send.',
+      'Rejected: by status; 0 is a connection without an answer, cut an answer that broke off, unsent what the client could not send.',
       'Client and mock go before the contender where they share cores. Latency counts from when a request was due, with the wait for a connection.',
     ],
   }

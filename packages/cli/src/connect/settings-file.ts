@@ -162,7 +162,7 @@ function tomlLine(text: string, name: string): Line | undefined {
   return undefined
 }
 
-/** Whether a cut took the setting away and nothing else. */
+/** Whether a cut removed the setting and nothing else. */
 function isWithout(text: string, cut: string, name: string): boolean {
   try {
     const { [name]: _gone, ...expected } = parseToml(withoutMark(text)) as Tree

@@ -73,7 +73,7 @@ function renderCost({ simulation, settings }: SimulateReport, page: Page): strin
       width,
     ),
     colors.dim(
-      `  regret: against clearing old results with the future known (${dollarText(optimum, inputDollars) || number(Math.round(optimum))})${settings.budget === undefined ? '' : `; budget ${number(settings.budget)}`}`,
+      `  regret: cost against an oracle that clears old results, knowing the future (${dollarText(optimum, inputDollars) || number(Math.round(optimum))})${settings.budget === undefined ? '' : `; budget ${number(settings.budget)}`}`,
     ),
   ]
 }

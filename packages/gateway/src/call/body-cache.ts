@@ -22,13 +22,13 @@ const signBytes = 64
  */
 const lastPlaces = 3
 
-/** Bodies that no sign tells apart; the oldest gives way. */
+/** Bodies that no sign distinguishes; the oldest gives way. */
 const maxAlike = 8
 
-/** A body that has at least this share of another's messages goes on from it; else both only begin alike, as with the same instructions. */
+/** A body that has at least this share of another's messages continues from it; else both only begin alike, as with the same instructions. */
 const goesOnShare = 0.8
 
-/** Memory of a body that has gone on once, for each byte of it: the next ones are longer. */
+/** Memory of a body that has continued once, for each byte of it: the next ones are longer. */
 const roomShare = 1.25
 
 /** A body, and the one that it begins like. */
@@ -40,7 +40,7 @@ export interface FoundBody {
 }
 
 export class BodyCache {
-  /** By what stands at some places: those that it cannot tell apart, newest last. In the order of their last use. */
+  /** By what stands at some places: those that it cannot distinguish, newest last. In the order of their last use. */
   readonly #signs = new Map<string, KnownBody[]>()
   /** How many signs name each. */
   readonly #held = new Map<KnownBody, number>()
@@ -68,7 +68,7 @@ export class BodyCache {
     return bytes.length >= leastBytes && 4 * bytes.length <= this.#maxBytes
   }
 
-  /** Keeps a body, in the place of the one that it goes on from. */
+  /** Keeps a body, in the place of the one that it continues from. */
   keep(
     scope: string,
     { body, previous, forgotten }: FoundBody,
@@ -80,7 +80,7 @@ export class BodyCache {
     if (read === undefined) return
     const shared = body.alike?.count ?? 0
     const goesOn = previous !== undefined && shared >= goesOnShare * previous.list.length
-    // Another one may have gone on from it meanwhile.
+    // Another one may have continued from it meanwhile.
     const isThere = goesOn && this.#held.has(previous)
     if (isThere) this.#remove(scope, previous)
     const known = isThere ? inPlaceOf(previous, read, shared) : read
@@ -141,7 +141,7 @@ export class BodyCache {
 }
 
 /**
- * A body whose bytes stand in the memory of the one that it goes on from, of which it shares so many messages: V8 frees what has lived
+ * A body whose bytes stand in the memory of the one that it continues from, of which it shares so many messages: V8 frees what has lived
  * for a while only with the whole heap, so a copy of each long body would have it collected all the time.
  */
 function inPlaceOf(previous: KnownBody, known: KnownBody, shared: number): KnownBody {

@@ -221,7 +221,7 @@ export class Calls {
     })
   }
 
-  /** The answer that a request goes on from, if this gateway gave it, and the request's body without its reference. */
+  /** The answer that a request continues from, if this gateway gave it, and the request's body without its reference. */
   async #goesOnFrom(
     { caller }: CallRequest,
     body: ClientBody,
@@ -552,7 +552,7 @@ export class Calls {
   }
 }
 
-/** What a request goes on from. */
+/** What a request continues from. */
 interface Continued {
   readonly id: string
   readonly link: ChainLink

@@ -52,7 +52,7 @@ export interface ManagedInput {
   readonly model: string | undefined
   readonly frame: Frame
   readonly history: ReadHistory
-  /** The answer that the history goes on from, and the name by which the client knows it. @default the history is whole */
+  /** The answer that the history continues from, and the name by which the client knows it. @default the history is whole */
   readonly goesOnFrom?: { readonly link: ChainLink; readonly id: string } | undefined
   readonly session: ResolvedThread
   readonly settings: RequestSettings
@@ -249,7 +249,7 @@ export class ManagedCall implements RoundedCall {
     return this.#bodyOf(view)
   }
 
-  /** Goes on from an answer of the thread; where something else did so before, in a fork. */
+  /** Continues from an answer of the thread; where something else did so before, in a fork. */
   async #goOn(thread: Thread): Promise<View> {
     const { history, provider, goesOnFrom } = this.#input
     const { link } = goesOnFrom as NonNullable<typeof goesOnFrom>
@@ -265,7 +265,7 @@ export class ManagedCall implements RoundedCall {
       this.#branch = await add(thread)
     } catch (error) {
       if (!OrielError.is(error, 'unexpected-head')) throw error
-      // The same request again, after one that got no answer, goes on where that one stands.
+      // The same request again, after one that got no answer, continues where that one stands.
       const end = await thread.endsWith(history, { after: link.seq })
       if (end === undefined) this.#branch = await add(await thread.fork(link.seq))
       else {
@@ -476,7 +476,7 @@ export class ManagedCall implements RoundedCall {
     const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
     const known = messages.length > 0 ? sessions.answered(session, history, messages) : null
     await Promise.all([
-      // The conversation can go on without it.
+      // The conversation can continue without it.
       known && telemetry.background.run('thread-index', () => known),
       this.#keep(async (thread) => {
         const { branch, entries } = await this.#append(thread, logged)
@@ -488,7 +488,7 @@ export class ManagedCall implements RoundedCall {
         const { tenant } = session.family
         const link = { thread: branch.id, seq, messages: this.#messages }
         const compaction = compactionAmong(messages, provider.name)
-        // The client may leave out what came before, or go on from here and send only what is new.
+        // The client may leave out what came before, or continue from here and send only what is new.
         if (compaction !== undefined) chain.noteCompaction(tenant, compaction, link)
         if (isKept && id !== undefined) chain.note(tenant, id, link)
       }),
@@ -622,7 +622,7 @@ export class ManagedCall implements RoundedCall {
     return [{ role: 'system', origin: 'host', kind: 'context-edited', content, audience }]
   }
 
-  /** Goes on in the branch that has the history. */
+  /** Continues in the branch that has the history. */
   #follow(synced: SyncResult): void {
     this.#branch = synced.branch
     this.#messages = synced.messages

@@ -118,7 +118,7 @@ export class Rounds {
     return send(text, this.#leaving.signal)
   }
 
-  /** Ends with an answer that calls our tools too: its results are there when the conversation goes on. */
+  /** Ends with an answer that calls our tools too: its results are there when the conversation continues. */
   async close(answer: Answer, calls: readonly OwnCall[], why: Closing): Promise<void> {
     const { call } = this.options
     const kept = this.#kept(answer)

@@ -27,7 +27,7 @@ export function refuse(status: number, code: string, message: string): RefusedEr
   return new RefusedError({ status, code, message })
 }
 
-/** When a caller who was turned away for now may come again: calls end all the time, so soon. */
+/** When a caller who was rejected for now may come again: calls end all the time, so soon. */
 const retryAfterSeconds = '1'
 
 /** A refusal as an answer, made with little work: many are refused when there is too much of it. `path` decides which API's shape it has. */

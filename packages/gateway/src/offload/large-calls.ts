@@ -1,5 +1,5 @@
 // Requests with large bodies, handled by a worker thread with a gateway of its own on the same store: parsing, counting and hashing
-// megabytes takes seconds, in which this thread goes on answering everybody else. Here their bytes only pass through.
+// megabytes takes seconds, in which this thread continues answering everybody else. Here their bytes only pass through.
 
 import { getHeapStatistics } from 'node:v8'
 import { Worker } from 'node:worker_threads'

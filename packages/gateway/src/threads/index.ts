@@ -58,7 +58,7 @@ export class ThreadIndex {
 
   /**
    * Remembers an answer at once, and in the store if it is the first of its conversation: then it resolves when it is there. Never
-   * fails: without it, the conversation goes on in another thread.
+   * fails: without it, the conversation continues in another thread.
    */
   async add(
     scope: Scope,

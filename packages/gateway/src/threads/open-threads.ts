@@ -40,7 +40,7 @@ const maxQuietMs = 2000
 const maxWaiting = 256
 
 export interface UseOptions {
-  /** Whether it asks a model or reads a whole log: calls go on meanwhile. @default false */
+  /** Whether it asks a model or reads a whole log: calls continue meanwhile. @default false */
   readonly isLong?: boolean
 }
 

@@ -122,7 +122,7 @@ export class ThreadResolver {
     return found(this.#rootOf(scope, frame, isPeek))
   }
 
-  /** The thread of a request that goes on from a known place. */
+  /** The thread of a request that continues from a known place. */
   at(root: string, request: SessionRequest): ResolvedThread {
     const { tenant, history } = request
     const scope = { tenant, session: sessionHash(['thread', root]) }
@@ -230,7 +230,7 @@ export class ThreadResolver {
 }
 
 /**
- * How a client may resend an answer that goes on with the message before it: both as one message, or the answer alone where the client
+ * How a client may resend an answer that continues with the message before it: both as one message, or the answer alone where the client
  * wrote what came before only to begin it.
  */
 function joinedKeys(

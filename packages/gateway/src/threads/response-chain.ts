@@ -1,4 +1,4 @@
-// Where each answer stands that a provider keeps under an id: a client that goes on from it sends only what is new, and the rest is in the
+// Where each answer stands that a provider keeps under an id: a client that continues from it sends only what is new, and the rest is in the
 // log of its thread.
 
 import { LRUCache } from 'lru-cache'

@@ -77,7 +77,7 @@ describe('the tool comes with what it can expand, and stays', () => {
       for (const asked of requests) {
         expect(hint.test(JSON.stringify(messagesOf(asked)))).toBe(hasTool(asked))
       }
-      // From then on each request goes on from the one before.
+      // From then on each request continues from the one before.
       const later = requests.slice(first).map((one) => JSON.stringify(messagesOf(one)))
       for (const [index, text] of later.entries()) {
         if (index > 0 && !isStream)

@@ -67,7 +67,7 @@ describe.each(spokenFormats)('%s', (format) => {
       let history: readonly unknown[] = []
       let before: readonly unknown[] = []
       for (let turn = 0; turn < 8; turn++) {
-        // Sometimes the last turn is taken back and asked otherwise; sometimes another process goes on.
+        // Sometimes the last turn is taken back and asked otherwise; sometimes another process continues.
         if (dice(5) === 0) history = before
         if (dice(4) === 0)
           ask = sdkClient(format, { url: await restarted(options, upstream.url), key })

@@ -1,4 +1,4 @@
-// Clients that leave (RELIABILITY T22): the upstream learns it at once, whatever was going on.
+// Clients that leave (RELIABILITY T22): the upstream learns it at once, whatever was continuing.
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { dialects, spokenFormats } from '../dialect.ts'

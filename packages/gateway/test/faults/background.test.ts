@@ -1,5 +1,5 @@
 // A failure in each task that no request waits for, in a real process: the request is answered, the failure is counted and logged with
-// its code, and the process goes on.
+// its code, and the process continues.
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'

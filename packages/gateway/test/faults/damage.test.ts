@@ -1,4 +1,4 @@
-// Entries that were changed in the store (RELIABILITY F6): their own thread fails, the others go on.
+// Entries that were changed in the store (RELIABILITY F6): their own thread fails, the others continue.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -26,7 +26,7 @@ const store = isAddress(place)
 const gateway = createGateway({
   store,
   upstreams: [{ name: 'test', baseUrl: upstream }],
-  // A busy machine must not turn calls away here.
+  // A busy machine must not reject calls here.
   limits: { lateMs: 0 },
   log: (line) => process.stderr.write(`${line}\n`),
 })

@@ -1,4 +1,4 @@
-// kill -9 of a gateway that serves six clients: what a client saw whole is kept, and it goes on where it was (RELIABILITY F1, issue of the log's promise).
+// kill -9 of a gateway that serves six clients: what a client saw whole is kept, and it continues where it was (RELIABILITY F1, issue of the log's promise).
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

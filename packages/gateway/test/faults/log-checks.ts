@@ -73,7 +73,7 @@ async function readLog(
 
 /**
  * What a client saw must stand in one log, in its order, from the beginning. There is one log for each conversation, and one more for
- * each answer that was kept and that the client never got to see: asked again, it went on without it. A client without a name that asks its
+ * each answer that was kept and that the client never got to see: asked again, it continued without it. A client without a name that asks its
  * first question again looks like another client with the same question, and begins anew. A kill while a fork is copied leaves a copy that
  * its parent does not know of, and nobody uses.
  */

@@ -1,4 +1,4 @@
-// Large conversations in a small heap: the process turns away what it has no room for, forgets what it can read again, and lives.
+// Large conversations in a small heap: the process rejects what it has no room for, forgets what it can read again, and lives.
 
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// More calls than the gateway takes: those beyond are turned away at once and told when to come again, the others finish, and then there is
+// More calls than the gateway takes: those beyond are rejected at once and told when to come again, the others finish, and then there is
 // room again.
 
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'

@@ -1,4 +1,4 @@
-// A gateway that dies again and again within one process, with six clients that go on: many more deaths in the same time than with kill -9.
+// A gateway that dies again and again within one process, with six clients that continue: many more deaths in the same time than with kill -9.
 
 import { createGateway, serveGateway } from '@oriel/gateway'
 import { memoryStore, type Store } from 'oriel'

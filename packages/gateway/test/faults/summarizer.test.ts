@@ -60,7 +60,7 @@ function start(schedule: string): Promise<ServeProcess> {
         expiry: { tools: { '*': { after: 1, mode: 'compact', compact: 'summary' } } },
         compaction: { maxTokens: 2500, keepRecentTokens: 300, keepRecent: 2 },
       },
-      // A busy machine must not turn calls away here.
+      // A busy machine must not reject calls here.
       limits: { lateMs: 0 },
       logRequests: false,
     },

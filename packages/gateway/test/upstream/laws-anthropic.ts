@@ -198,7 +198,7 @@ function requestBreaches(body: Body, messages: readonly WireMessage[]): readonly
   return breaches
 }
 
-/** A tool loop that goes on with thinking enabled begins with thinking. */
+/** A tool loop that continues with thinking enabled begins with thinking. */
 function loopBreaches(messages: readonly WireMessage[]): readonly Breach[] {
   const asked = messages.findLastIndex(
     ({ role, blocks }) => role === 'user' && !blocks.some(({ type }) => type === 'tool_result'),

@@ -113,7 +113,7 @@ export class Seals {
   }
 }
 
-/** What is answered: an answer that goes on with the last message is a part of it. */
+/** What is answered: an answer that continues with the last message is a part of it. */
 function askedBy(body: JsonObject): readonly WireMessage[] {
   const messages = wireMessages(body)
   return messages.at(-1)?.role === 'assistant' ? messages.slice(0, -1) : messages

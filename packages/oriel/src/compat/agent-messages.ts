@@ -47,7 +47,7 @@ const metadataSchema = object({
   canExpand: setting(boolean),
 })
 
-/** Document 001's metadata of a message, as its interface declares it. */
+/** The `AgentChatMessageMetadata` of a message, as its interface declares it. */
 export type AgentChatMessageMetadata = Infer<typeof metadataSchema>
 
 export interface AgentChatMessage {
@@ -166,7 +166,7 @@ const actionSchema = object({
   DefaultCompactPromptID: setting(id),
 })
 
-/** A row of document 001's `AIAgentAction`, with its action's name and that action's default prompt. */
+/** A row of `AIAgentAction`, with its action's name and that action's default prompt. */
 export type AgentActionRow = Infer<typeof actionSchema>
 
 /** The rows of an agent's actions as a policy. Throws OrielError 'invalid-option' with the path of what does not fit. */
@@ -205,7 +205,7 @@ const overrideSchema = object({
   preserveOriginalContent: setting(boolean),
 })
 
-/** Document 001's `messageExpirationOverride`. */
+/** A `messageExpirationOverride` of a run. */
 export type MessageExpirationOverride = Infer<typeof overrideSchema>
 
 /** The override of a run as a policy for its views. Throws OrielError 'invalid-option' with the path of what does not fit. */

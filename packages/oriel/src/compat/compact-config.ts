@@ -16,7 +16,7 @@ const configSchema = object({
   AutoCompact: setting(boolean),
 })
 
-/** Document 003's `compact.Config`. */
+/** A `compact.Config`: when to compact. */
 export type CompactConfig = Infer<typeof configSchema>
 
 const limitsSchema = object({
@@ -27,7 +27,7 @@ const limitsSchema = object({
   TruncateMode: setting(choice('head', 'head_tail')),
 })
 
-/** Document 003's `ToolOutputLimits`. */
+/** `ToolOutputLimits`: how tool output is bounded. */
 export type ToolOutputLimits = Infer<typeof limitsSchema>
 
 /**
@@ -63,7 +63,7 @@ const visibilitySchema = object({
   Kind: setting(anyText),
 })
 
-/** Document 003's `MessageMetadata`. */
+/** `MessageMetadata`: who sees a message. */
 export type MessageVisibility = Infer<typeof visibilitySchema>
 
 /** Who sees a message, as fields for `thread.append`. Flags that are not set mean true. */

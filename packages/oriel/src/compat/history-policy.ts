@@ -29,7 +29,7 @@ const policies: readonly unknown[] = ['lastN', 'all', 'none']
 /**
  * The messages that the history policy keeps: the very objects of the input, in their order; `all` gives the very array. Null,
  * undefined and an empty list give an empty list. An exchange that began before the window is dropped whole. Messages of OpenAI chat,
- * Anthropic, the AI SDK and LangChain are told apart by their shape; a role that none of them knows, such as `data`, is an ordinary message. Fields
+ * Anthropic, the AI SDK and LangChain are distinguished by their shape; a role that none of them knows, such as `data`, is an ordinary message. Fields
  * that an application adds to its messages (ids, dates, attachments) are not looked at.
  *
  * Throws OrielError: 'invalid-option' with the name of the option, 'invalid-input' and 'not-json' for what is no message.

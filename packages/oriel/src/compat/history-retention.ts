@@ -19,7 +19,7 @@ const configSchema = object({
   ),
 })
 
-/** Document 004's `HistoryRetentionConfig`. */
+/** A `HistoryRetentionConfig`: how many messages are sent, and which tool results stay whole. */
 export type HistoryRetentionConfig = Infer<typeof configSchema>
 
 const strategies = {

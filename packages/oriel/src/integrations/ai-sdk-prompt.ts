@@ -33,7 +33,7 @@ const marker = { type: 'ephemeral' }
 
 /**
  * The prompt with a mark for Anthropic's cache at the end of the system text and at the end of the conversation: between epochs a view
- * only grows at its end, so the next request reads up to here. Left alone where the prompt has a mark, and at the first step.
+ * only grows at its end, so the next request reads up to here. Not set where the prompt has a mark, and at the first step.
  */
 export function withCacheMarker(prompt: readonly unknown[]): readonly unknown[] {
   const messages = prompt as readonly Fields[]

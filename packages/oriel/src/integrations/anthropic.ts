@@ -17,7 +17,7 @@ export type { ManagedClientOptions }
  *
  * - The model gets the view of the thread; send the whole history or only what is new.
  * - Answers and usage are recorded in the thread. After a context-length error a smaller view is sent, once.
- * - An answer that Anthropic paused (`pause_turn`) or that the request begins goes on in the thread; without a thread such requests pass
+ * - An answer that Anthropic paused (`pause_turn`) or that the request begins continues in the thread; without a thread such requests pass
  *   unmanaged, as do those whose history Anthropic holds, counting, batches and everything else.
  * - A client that is managed already is refused: manage the one that it was made from.
  */

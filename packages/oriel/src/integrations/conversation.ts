@@ -90,7 +90,7 @@ export interface CallUsage {
 export interface Answered {
   readonly messages: readonly unknown[]
   readonly usage: CallUsage | undefined
-  /** Whether the provider paused: the next request goes on with this answer. @default false */
+  /** Whether the provider paused: the next request continues with this answer. @default false */
   readonly isPaused?: boolean
   /** What the application gets and resends in place of this and of the rounds before. @default the messages */
   readonly seen?: readonly unknown[]
@@ -122,7 +122,7 @@ export interface Call {
 
 /** Where calls get their views from. */
 export interface Conversation {
-  /** Whether it knows an answer that goes on in the next request: only a thread does. */
+  /** Whether it knows an answer that continues in the next request: only a thread does. */
   readonly isKept: boolean
   begin(messages: readonly unknown[], options: CallOptions): Promise<Call>
 }
@@ -325,7 +325,7 @@ interface Run {
   readonly shapes: readonly (readonly string[])[]
   /** The beginning of the answer, where the request ended with one. */
   readonly begun: Draft | undefined
-  /** Whether the model's last answer had calls or was paused, or none came yet: the next request goes on from here. */
+  /** Whether the model's last answer had calls or was paused, or none came yet: the next request continues from here. */
   readonly isOpen: boolean
 }
 
@@ -378,7 +378,7 @@ async function feed(
   return { system, isResent: false }
 }
 
-/** Whether the answer is to go on with the last message. One with calls waits for their results. */
+/** Whether the answer is to continue with the last message. One with calls waits for their results. */
 function isBegun(history: readonly Draft[], format: FormatName): boolean {
   const last = history.at(-1)
   if (last?.role !== 'assistant' || hasOpenCall([last])) return false
@@ -398,7 +398,7 @@ async function looksNew(
   return first !== undefined && first !== keys[0]
 }
 
-/** What the run has of a request that goes on with it: a further step of a tool loop, or the same request again. */
+/** What the run has of a request that continues with it: a further step of a tool loop, or the same request again. */
 function knownOf(run: Run | undefined, keys: readonly string[]): readonly string[] | undefined {
   if (run === undefined || !run.isOpen) return undefined
   return run.shapes.find((shape) => {

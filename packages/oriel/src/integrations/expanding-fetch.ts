@@ -110,7 +110,7 @@ class Rounds {
     await this.#call.record({ ...this.#kept(answer), ...shown })
   }
 
-  /** Records an end that calls the expand tool too: its results are there when the conversation goes on. */
+  /** Records an end that calls the expand tool too: its results are there when the conversation continues. */
   async close(
     answer: Answer,
     calls: readonly OwnCall[],

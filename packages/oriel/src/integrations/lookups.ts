@@ -5,7 +5,7 @@ import type { OwnCall } from '../providers/provider.ts'
 import { lookupPrices } from '../schedule/prices.ts'
 import type { LookupTool } from '../thread/expand/lookups.ts'
 
-/** Rounds in which the model may look up originals; then it must go on without. As in the gateway. */
+/** Rounds in which the model may look up originals; then it must continue without. As in the gateway. */
 const maxRounds = 4
 /** Time after the first round in which another may start. */
 const maxMs = 120_000

@@ -136,7 +136,7 @@ function managedHistory(
   if (request.isAmbiguous?.(body) === true) return undefined
   const history = request.history(body)
   if (history === undefined) return undefined
-  // Only a thread knows an answer that goes on.
+  // Only a thread knows an answer that continues.
   return request.isBegun?.(history) === true && !isKept ? undefined : history
 }
 

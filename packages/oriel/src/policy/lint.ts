@@ -8,7 +8,7 @@ export interface PolicyWarning {
   readonly message: string
 }
 
-/** What document 004 calls Validate: an empty list for a policy without contradictions. Throws 'invalid-policy' for one that is not valid. */
+/** Limits that contradict each other and settings without effect: an empty list for a policy without contradictions. Throws 'invalid-policy' for one that is not valid. */
 export function lintPolicy(policy: PolicyInput): readonly PolicyWarning[] {
   const parsed = parsePolicy(policy)
   return [historyLimits, toolOutputLimits, compactionLimits, softened].flatMap((lint) =>

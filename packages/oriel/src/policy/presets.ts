@@ -1,12 +1,12 @@
-// Ready policies: the five source systems with their own timing and defaults, and the one we recommend.
+// Ready policies: five that behave like other systems, with their timing and defaults, and the one we recommend.
 
 /**
- * - `plugin-retention`: plugin context that fades block by block (document 000)
- * - `turn-expiry`: tool results compacted after two steps (document 001)
- * - `history-window`: the last twenty user turns (document 002)
- * - `compaction`: bounded tool output, summaries in place, checkpoints (document 003)
- * - `placeholders`: at most fifty messages, old tool results as `[Omitted]` (document 004)
- * - `recommended`: bounded tool output, without lines that were shown before; a conversation that grows long is folded, when that pays, into a checkpoint with a memory of facts
+ * - `plugin-retention`: plugin context that fades block by block
+ * - `turn-expiry`: tool results compacted after two steps
+ * - `history-window`: the last twenty user turns
+ * - `compaction`: bounded tool output, summaries in place, checkpoints
+ * - `placeholders`: at most fifty messages, old tool results as `[Omitted]`
+ * - `recommended`: bounded tool output, without lines that were shown before; a long conversation is folded, when that saves money, into a checkpoint with a memory of facts
  */
 export const presets = {
   'plugin-retention': { retention: {} },

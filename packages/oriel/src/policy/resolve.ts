@@ -25,7 +25,7 @@ export interface PolicyRequest {
 /** @deprecated Use `PolicyRequest`. */
 export type RequestSettings = PolicyRequest
 
-/** An agent template: JSON files with the settings of document 002 and a whole policy. */
+/** An agent template, from a JSON file: the history settings of its chat, or a whole policy. */
 export interface AgentTemplate {
   readonly chatSettings?: { readonly historyPolicy?: unknown; readonly historyLength?: unknown }
   readonly policy?: PolicyInput

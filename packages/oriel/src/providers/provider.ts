@@ -56,19 +56,19 @@ export interface RequestFormat {
   maxTokens(body: JsonObject): Json | undefined
   /** Whether the model's reasoning is asked for. */
   wantsReasoning(body: JsonObject): boolean
-  /** Whether several answers are asked for, of which none goes on with the conversation. */
+  /** Whether several answers are asked for, of which none continues with the conversation. */
   isAmbiguous?(body: JsonObject): boolean
   /** The field with a key for the provider's cache. @default it takes none */
   readonly cacheKey?: string
   /** Whether messages with the role `system` may stand among the others, beside the system text of the body. @default false */
   readonly hasSystemNotes?: boolean
-  /** Whether the answer is to go on with the last message. @default it never does */
+  /** Whether the answer is to continue with the last message. @default it never does */
   isBegun?(history: readonly Json[]): boolean
   /** System text of the log behind that of the body. @default it stands among the messages */
   joinSystem?(own: Json | undefined, added: Json): Json
   /**
    * An answer and the beginning that the client wrote for it, as the one message that clients make of both.
-   * @default the provider does not go on with an answer that was begun
+   * @default the provider does not continue with an answer that was begun
    */
   joinBegun?(parts: readonly Json[]): Json
   /** Conversations that the provider keeps. @default it keeps none */
@@ -80,7 +80,7 @@ export interface WrittenView {
   readonly system?: Json
 }
 
-/** How a request goes on from an answer that the provider keeps. */
+/** How a request continues from an answer that the provider keeps. */
 export interface StoredHistory {
   /** The field that names the answer. */
   readonly key: string
@@ -285,7 +285,7 @@ export interface ToolEchoes {
 export interface UsageFormat {
   /** The provider's token counts in one shape; undefined where they are not in this provider's. */
   read(sample: JsonObject): Usage | undefined
-  /** Tokens of reasoning, where the provider tells them apart. */
+  /** Tokens of reasoning, where the provider distinguishes them. */
   reasoning(sample: JsonObject): number | undefined
 }
 

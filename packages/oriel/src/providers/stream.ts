@@ -18,7 +18,7 @@ export interface ResponseFacts {
   readonly model?: string
   /** Why the model stopped, in the provider's own word. */
   readonly finish?: string
-  /** Whether the provider paused: the next request goes on with this answer. @default false */
+  /** Whether the provider paused: the next request continues with this answer. @default false */
   readonly isPaused?: boolean
   /** Edits of the context that the provider made for this answer, in its words. @default none */
   readonly edits?: readonly JsonObject[]

@@ -37,7 +37,7 @@ export interface PromptData {
   readonly turnAdded: number
 }
 
-/** The prompt that serves where no other is named. Without the turn: the same content then has the same summary, whenever it came. */
+/** The prompt that is used where no other is named. Without the turn: the same content then has the same summary, whenever it came. */
 export const compactMessagePrompt: Prompt = {
   name: 'Compact Agent Message',
   template: `You are a message compaction specialist. Your job is to create a concise summary of one message of an agent's conversation while preserving all critical information.

@@ -152,7 +152,7 @@ describe('summaries of results that expire (document 001)', () => {
     const lines: string[] = []
     await run(() => Promise.reject(new Error('secret words')), { log: (line) => lines.push(line) })
     expect(lines).toEqual([
-      expect.stringMatching(/^\[Oriel\] 1 summaries failed: the deterministic form serves\. /),
+      expect.stringMatching(/^\[Oriel\] 1 summaries failed: the deterministic form is used\. /),
     ])
     expect(lines.join()).not.toContain('secret')
   })

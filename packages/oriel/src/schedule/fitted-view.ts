@@ -405,7 +405,7 @@ export class Fitting {
   #needsDigest(): boolean {
     const isSpoken = ({ role }: ViewMessage): boolean => role !== 'system'
     if (this.messages.find(isSpoken)?.role !== 'user') return false
-    // Folding goes on from there: what stands before it was looked at.
+    // Folding continues from there: what stands before it was looked at.
     for (; this.#start < this.messages.length; this.#start++) {
       const message = this.messages[this.#start] as ViewMessage
       if (isSpoken(message) && !this.#folded.has(this.#start)) return message.role !== 'user'

@@ -92,7 +92,7 @@ describe.each([
     await store.settings.saveTool(open, 'scan', { after: 1, mode: 'compact', length: 40 })
     expect((await early.view()).trace.map(({ form }) => form)).toEqual(['clipped'])
     expect((await early.requestAt(5)).exact).toBe(true)
-    // Reopened without an agent, it goes on with what held.
+    // Reopened without an agent, it continues with what held.
     const again = await openThread({ id: 'early', store })
     expect(again.policy.expiry?.tools?.scan?.after).toBe(1)
     await store.settings.saveTool(open, 'scan', null)

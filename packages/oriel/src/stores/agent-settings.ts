@@ -1,5 +1,5 @@
-// Settings of agents, kept in a store beside the logs: which tool's results expire when (the columns of document 001), and how much history
-// a chat has (document 002).
+// Settings of agents, kept in a store beside the logs: which tool's results expire when, and how much history
+// a chat has.
 
 import type { Expiry, SettingEntry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
@@ -51,11 +51,11 @@ export interface StoredSettings {
  */
 export interface AgentSettings {
   read(key: AgentKey): Promise<StoredSettings>
-  /** Sets a tool's row; null takes it away. Names may be patterns, as in a policy. */
+  /** Sets a tool's row; null removes it. Names may be patterns, as in a policy. */
   saveTool(key: AgentKey, tool: string, setting: ToolSetting | null): Promise<void>
-  /** Sets the prompt for a tool's summaries where its own row names none; null takes it away. */
+  /** Sets the prompt for a tool's summaries where its own row names none; null removes it. */
   saveToolDefault(key: AgentKey, tool: string, prompt: string | null): Promise<void>
-  /** Sets what is named of the chat's history; null takes it away. */
+  /** Sets what is named of the chat's history; null removes it. */
   saveChat(
     key: AgentKey,
     settings: { readonly [Name in keyof ChatSettings]: ChatSettings[Name] | null },
@@ -67,7 +67,7 @@ const maxAttempts = 20
 /** Ids of these entries are never shown to a model. */
 const salt = 'settings'
 
-/** Every setting of an agent's log; null takes a value away. */
+/** Every setting of an agent's log; null removes a value. */
 const rows = {
   tool: new KeyedSetting('tool/', isRow),
   toolDefault: new KeyedSetting('default/', isPrompt),
@@ -139,7 +139,7 @@ async function save(
       await store.append(version === 0 ? (fresh ?? place) : place, entries, version)
       return
     } catch (error) {
-      // What was erased stays erased: the log goes on under another name.
+      // What was erased stays erased: the log continues under another name.
       if (OrielError.is(error, 'not-found')) fresh = { ...place, thread: laterName(key, attempt) }
       else if (!OrielError.is(error, 'version-conflict')) throw error
       if (attempt === maxAttempts) throw error

@@ -164,7 +164,7 @@ export class Appender {
     }
   }
 
-  /** The thread that an append goes on from; read only where it is not known to be as the writer expects. */
+  /** The thread that an append continues from; read only where it is not known to be as the writer expects. */
   async #before(
     name: string,
     { key, expected, entries }: AppendInput,

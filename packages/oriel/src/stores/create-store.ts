@@ -442,7 +442,7 @@ export class LogStore implements Store {
     }
   }
 
-  /** A moment later: whoever appended goes on first. */
+  /** A moment later: whoever appended continues first. */
   #publish({ tenant, thread }: ThreadKey, version: number): void {
     const { changes } = this.#backend
     if (changes === undefined) {

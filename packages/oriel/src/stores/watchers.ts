@@ -1,4 +1,4 @@
-// Who wants to hear of changes. A listener cannot change the outcome: one that throws is left alone.
+// Who wants to hear of changes. A listener cannot change the outcome: one that throws is ignored.
 
 import type { StoreChange, Watch, WatchListener } from './store.ts'
 

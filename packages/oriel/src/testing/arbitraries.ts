@@ -218,7 +218,7 @@ export function policyPartsArbitrary(): fc.Arbitrary<Policy> {
     )
 }
 
-/** Any value that a schema accepts, as far as the conversations here can tell values apart. */
+/** Any value that a schema accepts, as far as the conversations here can distinguish values. */
 function valueArbitrary(path: string, schema: Schema): fc.Arbitrary<unknown> {
   if (schema.isNullable === true)
     return orNull(valueArbitrary(path, { ...schema, isNullable: false }))

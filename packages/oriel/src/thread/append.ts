@@ -68,7 +68,7 @@ export function leadingSetting(
   return [stamp.entry(settings.leading.body(copy))]
 }
 
-/** The mark of an answer that the next one goes on with: the newest of all messages, where it is the assistant's. */
+/** The mark of an answer that the next one continues with: the newest of all messages, where it is the assistant's. */
 export function continueMark(
   { newestAssistant, exchanges }: State,
   appended: readonly MessageEntry[],
@@ -132,7 +132,7 @@ export interface AppendOptions {
    * or none. `sync` then finds it there and the view still shows what was appended. @default they are resent as they are
    */
   readonly resentAs?: readonly unknown[]
-  /** Whether the provider paused the answer: the next request goes on with it, and what comes then is a part of it. @default false */
+  /** Whether the provider paused the answer: the next request continues with it, and what comes then is a part of it. @default false */
   readonly isPaused?: boolean
   /** The provider's own numbers, and the view that they are for: written in the same append. @default none */
   readonly usage?: { readonly sample: object; readonly view: string }
@@ -142,7 +142,7 @@ export interface AppendOptions {
 export interface AppendAround {
   /** Messages that the log must have. @default any */
   readonly expected?: number | undefined
-  /** Whether the next answer goes on with the last of them. @default false */
+  /** Whether the next answer continues with the last of them. @default false */
   readonly isPaused?: boolean | undefined
   /** The provider's own numbers, and the view that they are for: written in the same append. @default none */
   readonly usage?: { readonly sample: Usage; readonly view: string } | undefined
@@ -156,7 +156,7 @@ export interface HistoryAround {
   readonly isBatched: boolean
   /** Whether the conversation came from another branch: the policy in force goes along. */
   readonly isMoved: boolean
-  /** Whether the answer goes on with its last message, where that is the assistant's. */
+  /** Whether the answer continues with its last message, where that is the assistant's. */
   readonly isContinuing: boolean
 }
 

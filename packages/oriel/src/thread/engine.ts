@@ -195,7 +195,7 @@ export class ThreadEngine {
       emit('job-failed', { message: 'An output was not saved as a file: the log has it.', reason }),
     )
     const onFailed: SummaryCaller['onFailed'] = (failure, count) => {
-      const message = `${count} summaries failed: the deterministic form serves.`
+      const message = `${count} summaries failed: the deterministic form is used.`
       this.emit('job-failed', { message, ...failure })
     }
     // Without the other threads' summaries the model is asked again.
@@ -274,7 +274,7 @@ export class ThreadEngine {
     if (this.#options.agent === undefined) this.takeStored(nothingStored)
   }
 
-  /** Goes on with the policy and the stored settings of another branch. */
+  /** Continues with the policy and the stored settings of another branch. */
   adoptFrom({ ownPolicy, stored }: ThreadEngine): void {
     this.adopt(ownPolicy)
     this.takeStored(stored)
@@ -455,7 +455,7 @@ export class ThreadEngine {
 
   /**
    * The log as a view with a policy of its own finds it: where its window is wider, a copy that shows what was dropped. Kept until the
-   * log goes on, since a view asks for it several times.
+   * log continues, since a view asks for it several times.
    */
   #shownBy(own: Policy | undefined): Journal {
     const { journal } = this

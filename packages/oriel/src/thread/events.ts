@@ -33,7 +33,7 @@ export type MessageEventType = Extract<EventType, `message-${string}`>
 interface AnyEvent {
   /** The thread's id. */
   readonly thread: string
-  /** The model call that comes next: what document 001 calls a turn. The same as `step`. */
+  /** The model call that comes next: the same as `step`, not a turn of the user. */
   readonly turn: number
   readonly step: number
   /** Turns of the user so far. */
@@ -75,7 +75,7 @@ export interface OtherEvent extends AnyEvent {
 
 export type ThreadEvent<Meta = Json> = MessageEvent<Meta> | OtherEvent
 
-/** A message of an event, with what document 001 keeps in its metadata. */
+/** A message of an event, with its expiry and what became of it. */
 export interface EventMessage<Meta = Json> {
   readonly id: string
   readonly role: Role

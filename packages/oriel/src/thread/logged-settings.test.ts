@@ -1,4 +1,4 @@
-// Settings in a thread's log that are not what their names say: who relies on one refuses it, and everybody else goes on.
+// Settings in a thread's log that are not what their names say: who relies on one refuses it, and everybody else continues.
 
 import { expect, it } from 'vitest'
 import type { Entry, SettingEntry } from '../core/log/entry.ts'
@@ -12,7 +12,7 @@ const key = { tenant: 'default', thread: 't' }
 const question = { role: 'user', content: 'Where is order 42?' } as const
 const history = [{ role: 'system', content: 'Be brief.' }, question]
 
-/** A thread whose log goes on with a setting that some other program wrote. */
+/** A thread whose log continues with a setting that some other program wrote. */
 async function poisoned(name: string, value: Json) {
   const store = memoryStore()
   const thread = await openThread({ id: key.thread, store })

@@ -105,7 +105,7 @@ interface Taken {
 interface SyncAround {
   /** Whether it waits in a batch for a view that commits it. @default false */
   readonly isBatched?: boolean
-  /** Whether the answer goes on with its last message. @default false */
+  /** Whether the answer continues with its last message. @default false */
   readonly isContinuing?: boolean
   /** The thread's policy from now on. @default the one in force, wherever the history leads */
   readonly policy?: Policy | undefined
@@ -212,7 +212,7 @@ export async function previewView(
   return { thread, matched: match.matched, behind: match.behind, view }
 }
 
-/** Whether the answer goes on with the last message of the history. */
+/** Whether the answer continues with the last message of the history. */
 function endsOpen({ parts }: ReadHistory, options: RequestOptions): boolean {
   const { isContinuing = false, format = 'openai-chat' } = options
   const last = parts.sent.at(-1)?.message

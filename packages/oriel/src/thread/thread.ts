@@ -56,7 +56,7 @@ export type { ThreadOptions }
 /** A thread whatever data its host keeps with messages. */
 export type AnyThread = Thread<unknown>
 
-/** What became of a resent history, and where it goes on. */
+/** What became of a resent history, and where it continues. */
 export interface SyncResult<Meta = Json> extends SyncCounts {
   /** The branch as a thread of its own, which no other object's `sync` moves. It shares the queue and the logs of this one. */
   readonly branch: Thread<Meta>
@@ -80,7 +80,7 @@ const appendOptions: OptionNames<AppendOptions> = {
 /**
  * A thread of a conversation. Operations on a conversation run in the order they were called, whichever of its branches they are for.
  * Every write is one compare-and-append: other objects and processes may write to the same thread. An operation that fails changes
- * nothing. Each branch is an object with an id that never changes; this one stands on a branch, and its own `sync` and `request` go on
+ * nothing. Each branch is an object with an id that never changes; this one stands on a branch, and its own `sync` and `request` continue
  * to the one that a history continues. `Meta` is the type of the data that you keep with messages, `Own` are the rules of your own that
  * its policy may name.
  */
@@ -170,7 +170,7 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
     })
   }
 
-  /** Takes a whole history as a client resends it: appends what is new; where it was edited, goes on in a fork. */
+  /** Takes a whole history as a client resends it: appends what is new; where it was edited, continues in a fork. */
   async sync(
     history: readonly unknown[] | ReadHistory,
     options: FormatOptions = {},
@@ -257,7 +257,7 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
 
   /**
    * Makes a checkpoint now: everything but the newest messages gives way to one summary. `instructions` tell the summarizer what
-   * matters; without one, or when it fails, Oriel's own digest serves. Nothing happens where nothing can give way.
+   * matters; without one, or when it fails, Oriel's own digest is used. Nothing happens where nothing can give way.
    */
   async compact(options: CompactOptions = {}): Promise<{ readonly tokensSaved: number }> {
     return this.#engine.compact(readCompactOptions(options), (task) => this.#run(task))
@@ -470,7 +470,7 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
     return isInside ? this.#task.queue.run(task) : this.#conversation.run(task)
   }
 
-  /** Goes on to the branch that a history led to. */
+  /** Continues in the branch that a history led to. */
   #follow<T extends Synced>({
     branch,
     resent,
@@ -622,7 +622,7 @@ function changeOf(state: State, id: string): readonly EditEntry[] {
 
 /**
  * The live edits of an id, of an epoch or of a block, without those that did not preserve the original. Throws 'cannot-undo' where there are only such,
- * and where a newer checkpoint goes on from one of them.
+ * and where a newer checkpoint continues from one of them.
  */
 function undoable(state: State, id: string): readonly EditEntry[] {
   const live = [...state.liveEdits()].filter((edit) => edit.id === id || edit.epoch === id)

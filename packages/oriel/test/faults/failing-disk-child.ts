@@ -99,7 +99,7 @@ class Run {
     await this.append(store, { durable: 'soon' })
   }
 
-  /** A store that is opened on the files, or was open all the time, has everything that was acknowledged, and goes on. */
+  /** A store that is opened on the files, or was open all the time, has everything that was acknowledged, and continues. */
   async check(store: Store): Promise<void> {
     const seqs: number[] = []
     for await (const entry of store.read(key)) {

@@ -1,5 +1,5 @@
 // One fault, for whoever passes named points. ORIEL_FAULT is `<point>:<n>:<kill|late|exit>`: what happens when the point is passed for the n-th time
-// on this thread; `late` waits a moment before it kills, so that whoever does not wait for the store goes on meanwhile.
+// on this thread; `late` waits a moment before it kills, so that whoever does not wait for the store continues meanwhile.
 
 const lateMs = 60
 const match = /^(.+):(\d+):(kill|late|exit)$/.exec(process.env.ORIEL_FAULT ?? '')

@@ -153,7 +153,7 @@ export async function violations(
   return found
 }
 
-/** What was said on the thread `talk` is in its log, once; one checkpoint at most is live; its view is valid, and it goes on. */
+/** What was said on the thread `talk` is in its log, once; one checkpoint at most is live; its view is valid, and it continues. */
 async function talkViolations(store: Store, said: Set<string>): Promise<string[]> {
   const found: string[] = []
   const thread = await openThread({ store, id: 'talk' })

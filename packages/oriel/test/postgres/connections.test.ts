@@ -1,4 +1,4 @@
-// Connections that break, and servers that go away: errors of calls, never of the process, and nothing acknowledged is lost.
+// Connections that break, and servers that become unreachable: errors of calls, never of the process, and nothing acknowledged is lost.
 
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'

@@ -200,7 +200,7 @@ function reserialised(message: JsonObject): JsonObject {
   return { tool_calls: again as unknown as JsonObject[] }
 }
 
-/** Whether a history says all that a branch holds, and nothing else before it goes on. */
+/** Whether a history says all that a branch holds, and nothing else before it continues. */
 function isContinued(branch: readonly Gist[], history: readonly Gist[]): boolean {
   return branch.every((gist, index) => isSame(gist, history[index]))
 }

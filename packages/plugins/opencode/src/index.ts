@@ -146,7 +146,7 @@ export async function Oriel({ client }: OpencodeInput): Promise<OpencodeHooks> {
       }
       try {
         const shown = await host.ask('view', { session, messages })
-        // opencode goes on with the list that it handed over.
+        // opencode continues with the list that it handed over.
         messages.splice(0, messages.length, ...identical(shown, messages))
       } catch (error) {
         tell(error)

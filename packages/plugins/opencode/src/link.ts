@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { HostAnswer, HostMethod, HostRequests } from './requests.ts'
 
-/** A request that takes longer is given up: the agent goes on without Oriel. */
+/** A request that takes longer is given up: the agent continues without Oriel. */
 const timeoutMs = 20_000
 
 interface Waiting {

@@ -99,7 +99,7 @@ export function fromAiSdk(
     } else if (original !== undefined) shown.push(original)
     else if (base !== undefined) {
       const text = textsOf(parts)
-      // An answer cannot be told apart from opencode's own: what is left of one is told in the user's role.
+      // An answer cannot be distinguished from opencode's own: what is left of one is told in the user's role.
       const said = message.role === 'assistant' && text !== '' ? `[Earlier answer]\n${text}` : text
       if (said !== '') shown.push(told(base, said, shown.length))
     }

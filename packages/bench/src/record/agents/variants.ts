@@ -47,7 +47,7 @@ interface Compaction {
   readonly at: number
   /** Compact by this command instead of by a full window. */
   readonly command?: string
-  /** The agent goes on by itself right after it has compacted. */
+  /** The agent continues by itself right after it has compacted. */
   readonly hasExtraStep?: boolean
 }
 
@@ -72,7 +72,7 @@ function compacting(agent: Agent, { at, command, hasExtraStep = false }: Compact
   }
 }
 
-/** Asks for a summary with the very frame of the conversation, finds it too long, and goes on as if nothing was. */
+/** Asks for a summary with the very frame of the conversation, finds it too long, and continues as if nothing was. */
 function refusingToCompact(agent: Agent): Agent {
   const main: Step[] = [
     ...opening(agent, 100),

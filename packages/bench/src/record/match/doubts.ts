@@ -20,7 +20,7 @@ export function isHarmless(decision: Decision, about: About): boolean {
 }
 
 /**
- * Texts alone do not tell conversations apart: short answers repeat. Without a call id among what matched, a request
+ * Texts alone do not distinguish conversations: short answers repeat. Without a call id among what matched, a request
  * joins only if exactly one conversation fits, and is not the repetition of one that was answered.
  */
 export function isDoubtful(

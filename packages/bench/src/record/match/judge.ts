@@ -9,7 +9,7 @@ import type { Decision } from './thread.ts'
 /**
  * - wrong join: taken into a conversation or a place where it does not belong, or an edit overlooked
  * - missed join: taken for a new conversation
- * - spurious fork: the right conversation, but branched where it only went on
+ * - spurious fork: the right conversation, but branched where it only continued
  * - fork elsewhere: rightly branched, at another message
  * - side call in line: a title, summary or memory request appended to the conversation it is about
  */

@@ -247,8 +247,8 @@ export class State {
   }
 
   /**
-   * The edit in force of one block: the newest live one, without references whose source is gone. `isGone` adds what planned edits take
-   * away.
+   * The edit in force of one block: the newest live one, without references whose source is gone. `isGone` adds what planned edits
+   * remove.
    */
   blockEdit(
     seq: number,

@@ -66,7 +66,7 @@ export function isProtected(state: State, unit: Unit): boolean {
   )
 }
 
-/** What must stay as it is: kept by a pin, the newest user message, results that the model has not seen, an answer that it is to go on with. */
+/** What must stay as it is: kept by a pin, the newest user message, results that the model has not seen, an answer that it is to continue with. */
 export function isKept(state: State, unit: Unit): boolean {
   return unit.items.some(
     ({ entry }) =>

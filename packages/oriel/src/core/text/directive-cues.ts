@@ -264,7 +264,7 @@ export const manner =
 export const request =
   /^(?:please |and |also |ok(?:ay)?,? )?(?:can|could|would|will) (?:you|we)(?: please)? (?:always|never|stop|not|only|keep|avoid|answer|reply|respond)\b/i
 
-/** A sentence that goes on with the one before it. */
+/** A sentence that continues with the one before it. */
 export const continuation =
   /^(?:this|that|it|these|those) (?:applies|apply|holds|includes?|goes|means|also)\b|^(?:except|unless|including|even if|not even|no exceptions?|otherwise|without exception)\b/i
 

@@ -82,7 +82,7 @@ function nextCut(text: string, from: number): number {
 }
 
 /**
- * What o200k tells apart when it splits. Digits are taken three at a time and never make a long
+ * What o200k distinguishes when it splits. Digits are taken three at a time and never make a long
  * piece.
  */
 type Group = 'letter' | 'mark' | 'symbol' | 'newline' | 'blank' | 'digit'

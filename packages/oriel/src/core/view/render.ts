@@ -99,7 +99,7 @@ export function editsShown(
   }
 }
 
-/** Tests whether planned edits take a block away that references may refer to; undefined if nothing is planned. */
+/** Tests whether planned edits remove a block that references may refer to; undefined if nothing is planned. */
 export function goneIn(
   planned: readonly Edit[],
 ): ((seq: number, block: number) => boolean) | undefined {

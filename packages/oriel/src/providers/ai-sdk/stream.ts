@@ -61,7 +61,7 @@ class PartStream implements AnswerStream {
     }
   }
 
-  /** An error does not end a stream here: the SDK goes on until the model finishes. */
+  /** An error does not end a stream here: the SDK continues until the model finishes. */
   get isComplete(): boolean {
     return this.#isOver
   }

@@ -482,7 +482,7 @@ export const noServerCalls: ServerCalls = { open: new Set(), used: new Set() }
  * Pairs the server tools' calls and results of one assistant message: each id is used once (A10), each result follows its call (A8)
  * and is the only one (A9). A call is open for the next message only while client tools that it called itself wait for their results:
  * their `caller` names it. Another call without a result is refused too, except at the end or beside calls of client tools, where the
- * provider may go on with it.
+ * provider may continue with it.
  */
 export function scanServerCalls(
   blocks: readonly Fields[],

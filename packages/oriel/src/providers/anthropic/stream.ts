@@ -39,7 +39,7 @@ function editsIn(told: unknown): { readonly edits?: readonly JsonObject[] } {
   return edits.length === 0 ? {} : { edits }
 }
 
-/** A tool of the provider took too long: the next request goes on with this answer. */
+/** A tool of the provider took too long: the next request continues with this answer. */
 function pausedBy(finish: unknown): { readonly isPaused?: boolean } {
   return finish === 'pause_turn' ? { isPaused: true } : {}
 }

@@ -20,7 +20,7 @@ export interface WireMessage {
   readonly isPlain: boolean
   /** Fields of the message that Oriel does not read. */
   readonly extra: JsonObject
-  /** Whether it goes on with the message before it: joined, both are as the model said them. @default false */
+  /** Whether it continues with the message before it: joined, both are as the model said them. @default false */
   readonly isLaterPart?: boolean
   /** Positions of the view messages that it shows. @default none is known yet */
   readonly shown?: readonly number[]

@@ -96,7 +96,7 @@ export function pair(
 }
 
 /**
- * The parts of a stream, or of contents of the model in a row, as those of one content: words that go on are one part, and the empty
+ * The parts of a stream, or of contents of the model in a row, as those of one content: words that continue are one part, and the empty
  * text with which streams end is none.
  */
 export function joinParts(lists: readonly (readonly JsonObject[])[]): readonly JsonObject[] {

@@ -21,7 +21,7 @@ export const answers: AnswerFormat = {
   answer({ candidates, usageMetadata: usage, responseId: id, modelVersion: model }) {
     const [candidate, ...others] = objectsIn(candidates)
     const response = factsOf({ id, model, finish: candidate?.finishReason })
-    // Of several candidates nobody knows which one the client goes on with.
+    // Of several candidates nobody knows which one the client continues with.
     const parts = objectsIn(contentOf(candidate).parts)
     if (parts.length === 0 || others.length > 0) return usageOnly(usage, response)
     const content = contentOf(candidate)

@@ -41,7 +41,7 @@ export function buildChatMessages(
   )
   const rest = blocks.filter((block) => block.type !== 'tool-result')
   if (role === 'tool') {
-    // A tool message holds text of results only: anything else in it goes on as the user's.
+    // A tool message holds text of results only: anything else in it is sent as the user's.
     if (rest.length === 0) return results
     return [...results, { role: 'user', content: contentOf(rest, { role: 'user', isOwn, note }) }]
   }

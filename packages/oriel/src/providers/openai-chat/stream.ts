@@ -24,7 +24,7 @@ export const answers: AnswerFormat = {
   answer({ choices, usage, id, model }) {
     const [choice, ...others] = objectsIn(choices)
     const response = factsOf({ id, model, finish: choice?.finish_reason })
-    // Of several choices nobody knows which one the client goes on with.
+    // Of several choices nobody knows which one the client continues with.
     if (!isObject(choice?.message) || others.length > 0) return usageOnly(usage, response)
     return { messages: [choice.message as JsonObject], ...usageOf(usage), response }
   },

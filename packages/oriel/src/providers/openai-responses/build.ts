@@ -63,7 +63,7 @@ export function buildItems(
   const rest = blocks.filter((block) => block.type !== 'tool-result')
   if (rest.length === 0 && (role === 'tool' || outputs.length > 0)) return outputs
   const content = contentOf(rest, { role, isOwn, note })
-  // An output holds what answers a call: anything else in a tool message goes on as the user's.
+  // An output holds what answers a call: anything else in a tool message is sent as the user's.
   return [...outputs, role === 'tool' ? { role: 'user', content } : { role, content, ...extra }]
 }
 

@@ -206,7 +206,7 @@ function withoutEarlyIds(
 
 /**
  * Outputs in the shape that their calls demand. Where only the original would do and it is not shown, the call is left out, and what
- * is said of it, its pictures included, goes on as the user's, behind the other outputs.
+ * is said of it, its pictures included, is sent as the user's, behind the other outputs.
  */
 function withMatchingOutputs(
   items: readonly JsonObject[],

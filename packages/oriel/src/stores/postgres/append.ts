@@ -98,7 +98,7 @@ function useNamed(schema: string, names: string): readonly string[] {
   ]
 }
 
-/** The update that changes nothing locks a blob that is already there, so that no erasure takes it away. */
+/** The update that changes nothing locks a blob that is already there, so that no erasure removes it. */
 function keepBlobs(schema: string, pairs: string): readonly string[] {
   return [
     `kept as (insert into "${schema}".blobs (tenant, hash, content)

@@ -2,7 +2,7 @@
 
 import { OrielError } from '../../core/log/errors.ts'
 
-/** Errors of the operating system, when a server cannot be reached or goes away. */
+/** Errors of the operating system, when a server is unreachable or closes the connection. */
 const networkCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

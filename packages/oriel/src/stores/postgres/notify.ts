@@ -125,7 +125,7 @@ export class PostgresChannel {
         this.#watchers.tell({ type: 'missed' })
         return listening
       } catch {
-        // The server is still away: the next attempt comes later.
+        // The server is still unreachable: the next attempt comes later.
       }
     }
   }
@@ -170,7 +170,7 @@ function payloadsOf(changes: readonly (readonly [string, string, number])[]): re
   return texts.length === 0 ? payloads : [...payloads, `[${texts.join()}]`]
 }
 
-/** Anybody who may connect may send on a channel: what is not ours is left alone. */
+/** Anybody who may connect may send on a channel: what is not ours is ignored. */
 function changesIn(payload: string | undefined): readonly StoreChange[] {
   let value: unknown
   try {

@@ -5,7 +5,7 @@ import type { PostgresConnections, Run } from './connections.ts'
 import { isMissing, postgresError } from './errors.ts'
 
 /** Before 13, `FOR KEY SHARE` and hash partitions lack what the statements rely on. */
-const minServerVersion = 130_000
+export const minServerVersion = 130_000
 
 /** One number that no other program is likely to lock: "oril" in ASCII. */
 const lockNumber = 0x6f72696c

@@ -328,7 +328,7 @@ class Budget {
     this.#signal?.throwIfAborted()
   }
 
-  /** Lets others go on, where this search has held the event loop for a while. */
+  /** Lets others continue, where this search has held the event loop for a while. */
   async turn(): Promise<void> {
     if (performance.now() - this.#turn < heldMs) return
     await setImmediate()

@@ -11,7 +11,7 @@ import type { Migration } from './schema.ts'
 import { applicationId, migrations } from './schema.ts'
 
 /** The first version without the bug that can damage a database when two connections write and checkpoint at once. */
-const minSqliteVersion = '3.51.3'
+export const minSqliteVersion = '3.51.3'
 
 /** What every database file begins with. */
 const magic = 'SQLite format 3\0'

@@ -79,7 +79,7 @@ describe('erased content', () => {
         for (const thread of threads) {
           await store.erase(keyOf(thread))
           expect(filesWith(canaryOf(thread), folder)).toEqual([])
-          // Others go on: their pages are filled and split again.
+          // Others continue: their pages are filled and split again.
           const next = list.find((one) => !threads.includes(one.thread))
           if (next !== undefined) await write(store, versions, next)
         }

@@ -22,7 +22,7 @@ interface ChainEnd {
 }
 
 /**
- * Checks the links of one thread in order. Damage is reported where it is: after a bad link the walk goes on from that link's
+ * Checks the links of one thread in order. Damage is reported where it is: after a bad link the walk continues from that link's
  * own stored header, so one bad entry gives one problem.
  */
 export class ChainWalk {

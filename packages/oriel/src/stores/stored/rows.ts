@@ -98,7 +98,7 @@ export function entriesOf(page: LogPage, from: number): readonly Entry[] {
     previous = link.header
     return entry
   })
-  // The next append goes on from the head: from a wrong one it could never be read again.
+  // The next append continues from the head: from a wrong one it could never be read again.
   if (links.at(-1)?.seq === thread.version && previous !== thread.head) {
     throw corruptEntry(key, thread.version)
   }

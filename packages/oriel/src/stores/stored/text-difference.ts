@@ -14,7 +14,7 @@ const blockLength = 32
 
 export function differenceOf(before: string, text: string): TextDifference {
   const blocks = new Map<string, number>()
-  // The first place of a block wins: what follows it goes on the longest.
+  // The first place of a block wins: the most text follows it.
   for (let at = 0; at + blockLength <= before.length; at += blockLength) {
     const block = before.slice(at, at + blockLength)
     if (!blocks.has(block)) blocks.set(block, at)

@@ -58,7 +58,7 @@ describe('an answer in parts', () => {
     expect(view.trace).toEqual([])
     expect(validate(format, { ...frame.params, messages: view.messages })).toEqual([])
     expect(await thread.requestAt(2)).toMatchObject({ exact: true, body: { messages: history } })
-    // A view that nobody asks to go on still ends with the user's side.
+    // A view that nobody asks to continue still ends with the user's side.
     const other = await open()
     const plain = await other.request(history, { format, frame })
     expect(plain.view.messages).toEqual([user('Go.')])

@@ -165,7 +165,7 @@ function inherited(
   const fresh = unanswered(child)
   // In an open tool loop whose reasoning is signed for what stands before it, edits come again when the loop ends.
   const isBound = waitsFrom(child) !== Infinity
-  /** What acts on what the model has not answered here is not inherited, nor a checkpoint that goes on from one that is not. */
+  /** What acts on what the model has not answered here is not inherited, nor a checkpoint that continues from one that is not. */
   const isForeign = (edit: EditEntry, isPartial: boolean): boolean => {
     const isCheckpoint = 'ranges' in edit.target && edit.text !== undefined
     const isSkipped =

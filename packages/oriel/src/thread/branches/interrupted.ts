@@ -1,5 +1,5 @@
 // An answer that broke off in a later of several rounds, and that its client kept. The client saw one message; the rounds behind its first
-// part are not in the branch on which it goes on, and reasoning that was signed for them cannot be sent there.
+// part are not in the branch on which it continues, and reasoning that was signed for them cannot be sent there.
 
 import type { Block } from '../../core/log/block.ts'
 import type { Draft } from '../../core/log/entry.ts'

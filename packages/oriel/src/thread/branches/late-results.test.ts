@@ -1,4 +1,4 @@
-// Results that come long after their call, when the conversation has gone on without them.
+// Results that come long after their call, when the conversation has continued without them.
 
 import { describe, expect, it } from 'vitest'
 import { memoryStore } from '../../stores/memory/index.ts'

@@ -100,7 +100,7 @@ function compactionOf(sent: readonly IncomingMessage[]): string | undefined {
   )
 }
 
-/** Keys that go on from another. */
+/** Keys that continue from another. */
 function keysOf(
   sent: readonly IncomingMessage[],
   after: HistoryKey | undefined,
@@ -144,7 +144,7 @@ function commonLength(a: readonly unknown[], b: readonly unknown[]): number {
 }
 
 /**
- * One key for each message of a history, by what `sync` compares: the same however a client rewrites what it resends. `after` goes on
+ * One key for each message of a history, by what `sync` compares: the same however a client rewrites what it resends. `after` continues
  * from the last key of a history whose next messages these are.
  */
 export function historyKeys(

@@ -297,7 +297,7 @@ export class KeyIndex {
     return found && { count: 1, revised: found.map((revision) => ({ ...revision, seq })) }
   }
 
-  /** The same for a message that holds several parts of one answer. What shows no text is told apart by its other blocks. */
+  /** The same for a message that holds several parts of one answer. What shows no text is distinguished by its other blocks. */
   #agreeJoined(
     { key, message }: IncomingMessage,
     parts: readonly number[],

@@ -121,8 +121,8 @@ export async function summarizeCheckpoint(job: CheckpointJob): Promise<Edit> {
 }
 
 /**
- * The messages that a summary is made from, and the summary that it goes on from. One that was made from messages which models may no
- * longer read is not gone on from: what it stood for is read again.
+ * The messages that a summary is made from, and the summary that it continues from. One that was made from messages which models may no
+ * longer read is not continued from: what it stood for is read again.
  */
 function toSummarize(
   state: State,
@@ -156,7 +156,7 @@ function withUsers(state: State, seqs: readonly number[]): readonly MessageEntry
   return [...shown, ...folded].sort((a, b) => a.seq - b.seq)
 }
 
-/** The checkpoint with the messages outside of it that its summary, or the one that it goes on from, was made from. */
+/** The checkpoint with the messages outside of it that its summary, or the one that it continues from, was made from. */
 function withHeard({ checkpoint }: State, edit: Edit, heard: readonly number[]): Edit {
   const known = checkpoint?.digest?.heard
   const all = new Set([...(Array.isArray(known) ? known.map(Number) : []), ...heard])

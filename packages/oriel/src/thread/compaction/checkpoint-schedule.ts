@@ -66,7 +66,7 @@ export class CheckpointSchedule {
     this.#compactor = new Compactor(host.journal, options)
   }
 
-  /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue of `run`: appends go on meanwhile. */
+  /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue of `run`: appends continue meanwhile. */
   async compact(
     { instructions, limit }: CompactOptions,
     run: CheckpointHost['run'],
@@ -101,7 +101,7 @@ export class CheckpointSchedule {
   }
 
   /**
-   * Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. One that would be too long for the model
+   * Between steps: a view waits for the checkpoint, or continues without it, by its schedule. One that would be too long for the model
    * without it takes it without a summary; so does one whose summary is not there at the time `until`. Answers the request where none
    * was made: it is still what is asked for.
    */

@@ -50,7 +50,7 @@ interface Pending {
   readonly before: { readonly messages: number; readonly tokens: number }
   /** The log's length when it was planned. */
   readonly version: number
-  /** The checkpoint that it goes on from. */
+  /** The checkpoint that it continues from. */
   readonly base: string | undefined
   readonly around: CompactionSurroundings
   readonly limit: number

@@ -54,7 +54,7 @@ const checkpoints = async (thread: Thread) =>
   (await thread.log()).filter(
     (entry): entry is EditEntry => entry.type === 'edit' && entry.rule === 'compaction',
   )
-/** Goes on step by step until `isEnough`. Answers the tokens of each view. */
+/** Continues step by step until `isEnough`. Answers the tokens of each view. */
 const talk = async (thread: Thread, isEnough: (n: number) => boolean): Promise<number[]> => {
   const sizes: number[] = []
   for (let n = 0; !isEnough(n); n++) {

@@ -61,7 +61,7 @@ export function mediaIn(blocks: readonly Block[]): readonly (ImageBlock | FileBl
   })
 }
 
-/** The part of an original that was asked for. Never throws: a model reads the reason and goes on. */
+/** The part of an original that was asked for. Never throws: a model reads the reason and continues. */
 export function expandText(text: string, options: ExpandOptions): Expansion {
   const { lines, chars, items, path, query, maxChars } = options
   const unknown = Object.keys(options).find((name) => !optionNames.has(name))

@@ -7,7 +7,7 @@ import type { ThreadEngine } from '../engine.ts'
 import { mediaIn, originalText } from './expand.ts'
 import { findReadable } from './show-again.ts'
 
-/** What is known of an original (document 001: smart expansion hints). */
+/** What is known of an original, without expanding it. */
 export interface Hints {
   readonly id: string
   /** A model's summary where there is one, else the first line. */

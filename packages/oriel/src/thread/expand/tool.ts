@@ -3,7 +3,7 @@
 import { isObject, type JsonObject } from '../../core/log/json.ts'
 import type { ExpandOptions, Expansion } from './expand.ts'
 
-/** How often the same request is answered: a model that asks again and again is told to go on without. */
+/** How often the same request is answered: a model that asks again and again is told to continue without. */
 const maxRepeats = 3
 /** How many requests in a row may fail before the model is told to stop asking at all. */
 const maxFailures = 8
@@ -30,7 +30,7 @@ export interface ExpandTool {
   }
   /** Teaches a model when and how to ask: put it into the system prompt. */
   readonly prompt: string
-  /** Answers a call with the text for its result. Never throws on what a model may write: it reads the reason and goes on. */
+  /** Answers a call with the text for its result. Never throws on what a model may write: it reads the reason and continues. */
   handle(input: unknown): Promise<string>
 }
 

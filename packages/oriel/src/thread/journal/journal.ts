@@ -370,7 +370,7 @@ export class Journal {
     this.#snapshotVersion = this.#state.version
     const before = this.#saving
     const save = async (): Promise<void> => {
-      // At once: the state goes on while the store is busy.
+      // At once: the state continues while the store is busy.
       const value = this.#snapshot()
       await before
       await saveSnapshot(this.store, this.key, value)

@@ -49,7 +49,7 @@ function isCount(value: unknown, most: number): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
 }
 
-/** The user's message that the next request is to answer; undefined where the model goes on with its own work. */
+/** The user's message that the next request is to answer; undefined where the model continues with its own work. */
 export function askedNow({ visible, newestAssistant = 0 }: State): MessageEntry | undefined {
   for (let at = visible.length - 1; at >= 0; at--) {
     const entry = visible[at]?.entry

@@ -35,7 +35,7 @@ export interface Enriched {
   readonly persistent: BlockMessage
 }
 
-/** Both renditions of a message (document 000). The message's own blocks come first and stay for ever; nothing is shared with the input. */
+/** Both renditions of a message: as it is shown now, and as history keeps it. The message's own blocks come first and stay for ever; nothing is shared with the input. */
 export async function enrich(
   message: Draft,
   plugins: readonly Plugin[],

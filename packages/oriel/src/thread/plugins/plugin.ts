@@ -29,7 +29,7 @@ export interface PluginContext {
   readonly signal: AbortSignal
 }
 
-/** Context that comes with messages. A plugin that throws, hangs or answers nonsense adds nothing; the turn goes on without it. */
+/** Context that comes with messages. A plugin that throws, hangs or answers nonsense adds nothing; the turn continues without it. */
 export interface Plugin {
   /** Unique among a thread's plugins. */
   readonly name: string
@@ -89,7 +89,7 @@ const defaultTimeoutMs = 5000
 /** What a message can carry beside the user's own words. */
 const allowedTypes: ReadonlySet<string> = new Set(['text', 'image', 'file'])
 
-/** Refuses plugins that cannot be told apart or cannot be called. */
+/** Refuses plugins that cannot be distinguished or cannot be called. */
 export function checkPlugins(plugins: unknown): asserts plugins is readonly Plugin[] {
   if (!Array.isArray(plugins)) throw wrong('plugins', 'must be an array')
   const names = new Set<string>()

@@ -65,11 +65,11 @@ export function readText(text: string, { isSeveral = false, nesting = 0 } = {}):
 export const partMark = /^ {0,3}(?:[#*]{1,4} ?)?={3} *(\d{1,3}) *={3}[* ]*$/m
 
 export function rejected(why: string): OrielError {
-  const message = `The summary ${why}. The deterministic form serves.`
+  const message = `The summary ${why}. The deterministic form is used.`
   return new OrielError('job-failed', message, { details: { failure: 'unusable-answer' } })
 }
 
-/** A model that goes on with the work instead of summarizing it writes calls in one of these ways. */
+/** A model that continues with the work instead of summarizing it writes calls in one of these ways. */
 function isToolCall(text: string): boolean {
   return /^(?:<(?:tool_call|function_calls?|invoke|antml:\w+)\b|\{\s*"(?:tool_calls|function_call|tool_use)"|\[\s*\{\s*"(?:type"\s*:\s*"(?:tool_use|function)|name"\s*:.{0,80}"(?:arguments|input|parameters)))/.test(
     text,

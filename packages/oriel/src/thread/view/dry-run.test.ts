@@ -143,7 +143,7 @@ describe('a dry run', () => {
     await thread.settled()
     expect([asked, events.slice(told)]).toEqual([[], []])
     const { messages } = await thread.view()
-    // The one schedule waits for the model; the other goes on without a checkpoint, and so did the dry run.
+    // The one schedule waits for the model; the other continues without a checkpoint, and so did the dry run.
     expect(dry).toHaveLength(messages.length)
     expect(JSON.stringify(messages).includes('Said by the model.')).toBe(schedule === 'immediate')
     expect(JSON.stringify(dry)).not.toContain('Said by the model.')

@@ -20,7 +20,7 @@ interface Action {
   /** Tool steps that it adds. */
   readonly calls: number
   readonly words: number
-  /** Messages that it takes away from the end first: then it goes on in a fork. */
+  /** Messages that it removes from the end first: then it continues in a fork. */
   readonly back: number
   readonly policy: number
   /** Whether another process takes over. */

@@ -85,7 +85,7 @@ export async function rebuildFrom(
     return { ...answer, trace: built.trace(), request }
   }
   await advance(past, before.seq - 1, log)
-  // The same fold goes on to the request, unless a policy of its own added something.
+  // The same fold continues to the request, unless a policy of its own added something.
   const own = before.details?.policy === undefined ? past : Journal.copyOf(past)
   const previous = await rebuild(own, before, log)
   await log.pause?.()

@@ -88,7 +88,7 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
   readonly policyOf?: 'thread' | 'request'
   /**
    * Whether you turn reasoning off for a request where the view says so (`reasoning: 'off'`). Else a tool loop whose signed reasoning
-   * can no longer be sent goes on as a record in the user role. @default false
+   * can no longer be sent is rewritten as a record in the user role. @default false
    */
   readonly mayTurnReasoningOff?: boolean
   /**
@@ -566,7 +566,7 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
 
 const shownBy = new WeakMap<View, { readonly request: ViewRequest; readonly built: BuiltView }>()
 
-/** The parts of a view, with their tokens. Ask before the thread goes on. */
+/** The parts of a view, with their tokens. Ask before the thread continues. */
 export function contentsIn(view: View): readonly ShownPart[] {
   const made = shownBy.get(view)
   return made === undefined ? [] : contentsOf(made.request, made.built)
