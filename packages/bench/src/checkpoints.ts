@@ -1,9 +1,10 @@
 // Bytes on disk of LangGraph checkpointers, per byte of the conversation that they keep: a tool loop of so many steps.
-// `node src/checkpoints.ts [--steps 200] [--only oriel|sqlite]`
+// `node src/checkpoints.ts [--steps 200] [--bytes 2000] [--pause 20] [--only oriel|sqlite]`; a node takes `pause` ms, as a model does.
 
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { Annotation, END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
@@ -13,11 +14,13 @@ const { values } = parseArgs({
   options: {
     steps: { type: 'string', default: '200' },
     bytes: { type: 'string', default: '2000' },
+    pause: { type: 'string', default: '20' },
     only: { type: 'string' },
   },
 })
 const steps = Number(values.steps)
 const resultBytes = Number(values.bytes)
+const pauseMs = Number(values.pause)
 
 /** As many words as a source tree has names. */
 const vocabulary = Array.from({ length: 3000 }, (_, index) =>
@@ -34,7 +37,8 @@ const State = Annotation.Root({ ...MessagesAnnotation.spec })
 async function run(saver: BaseCheckpointSaver): Promise<number> {
   let step = 0
   const graph = new StateGraph(State)
-    .addNode('model', () => {
+    .addNode('model', async () => {
+      if (pauseMs > 0) await delay(pauseMs)
       step += 1
       if (step > steps) return { messages: [new AIMessage('Done.')] }
       const call = { id: `call_${step}`, name: 'read', args: { path: `src/${step}.ts` } }
@@ -42,9 +46,11 @@ async function run(saver: BaseCheckpointSaver): Promise<number> {
         messages: [new AIMessage({ content: `Step ${step}.`, tool_calls: [call] })],
       }
     })
-    .addNode('tools', () => ({
-      messages: [new ToolMessage({ content: textOf(step), tool_call_id: `call_${step}` })],
-    }))
+    .addNode('tools', async () => {
+      if (pauseMs > 0) await delay(pauseMs)
+      const message = new ToolMessage({ content: textOf(step), tool_call_id: `call_${step}` })
+      return { messages: [message] }
+    })
     .addEdge(START, 'model')
     .addConditionalEdges('model', () => (step > steps ? END : 'tools'))
     .addEdge('tools', 'model')

@@ -4,7 +4,7 @@ import { memoryStore } from '../stores/memory/index.ts'
 import { openThread } from '../thread/thread.ts'
 import { orielProcessor } from './mastra.ts'
 
-// A real agent of Mastra runs in packages/bench (`npm run bench:mastra`): the package is too large to install for tests.
+// A real agent of Mastra runs in examples/mastra-agent, and 40 tool calls of one in packages/bench (`npm run bench:mastra`).
 const turn = (index: number): readonly unknown[] => [
   {
     role: 'assistant',
@@ -58,6 +58,30 @@ describe("Mastra's processor", () => {
     expect(log.find(({ type }) => type === 'usage')).toMatchObject({
       sample: { uncached: 800, cacheRead: 100, output: 7 },
     })
+  })
+
+  it("[MA3] leaves out Mastra's own notes, so that a history passed again with new ones is the same", async () => {
+    const store = memoryStore()
+    const thread = await openThread({ store })
+    const processor = orielProcessor({ thread })
+    const cache = { anthropic: { cacheControl: { type: 'ephemeral' } } }
+    const stamped = (createdAt: number): readonly unknown[] => [
+      { role: 'system', content: 'Read.', providerOptions: { mastra: { createdAt } } },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Go', providerOptions: { mastra: { createdAt }, ...cache } },
+        ],
+      },
+    ]
+    const shown = await processor.processLLMRequest({ prompt: stamped(1), model, state: {} })
+    await processor.processLLMRequest({ prompt: stamped(2), model, state: {} })
+    expect(shown.prompt).toEqual([
+      { role: 'system', content: 'Read.' },
+      { role: 'user', content: [{ type: 'text', text: 'Go', providerOptions: cache }] },
+    ])
+    expect(await store.list('default')).toHaveLength(1)
+    expect((await thread.log()).filter(({ type }) => type === 'message')).toHaveLength(1)
   })
 
   it('[MA2] rejects unknown options, and none at all', () => {

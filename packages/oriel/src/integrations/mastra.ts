@@ -79,7 +79,8 @@ export function orielProcessor(options: OrielProcessorOptions): OrielProcessor {
       state[toolsKey] = isObject(tools) ? toolsOf(tools) : undefined
     },
     async processLLMRequest(request: MastraRequest) {
-      const { prompt, model, state } = request
+      const { model, state } = request
+      const prompt = request.prompt.map(withoutStamps)
       const tools = state[toolsKey]
       const conversation = await find(request)
       const call = await conversation.begin(prompt, {
@@ -119,6 +120,28 @@ function conversationFinder(
   }
   const conversation = statelessConversation(options, shared)
   return async () => conversation
+}
+
+/**
+ * A message without Mastra's own notes, such as when a part was made. No provider reads them, and a history that is passed again gets new
+ * ones: the thread would take it for another history. The same object where there are none.
+ */
+function withoutStamps(message: unknown): unknown {
+  if (!isObject(message)) return message
+  const bare = withoutOwnOptions(message)
+  const { content } = bare
+  if (!Array.isArray(content)) return bare
+  const parts = content.map((part) => (isObject(part) ? withoutOwnOptions(part) : part))
+  return parts.every((part, index) => part === content[index]) ? bare : { ...bare, content: parts }
+}
+
+function withoutOwnOptions(
+  holder: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { providerOptions, ...rest } = holder
+  if (!isObject(providerOptions) || !Object.hasOwn(providerOptions, 'mastra')) return holder
+  const { mastra: _mastra, ...others } = providerOptions
+  return Object.keys(others).length === 0 ? rest : { ...rest, providerOptions: others }
 }
 
 /** Names and descriptions: what of a tool is certain to be on the wire, whatever its schema is made with. */

@@ -1,8 +1,9 @@
 // The log of one LangGraph thread: checkpoints and pending writes as entries, and the fold of them.
 
 import { createHash, randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { Entry, EntryId } from '../../core/log/entry.ts'
-import { OrielError } from '../../core/log/errors.ts'
+import { assert, OrielError } from '../../core/log/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import type { Store, ThreadKey } from '../../stores/store.ts'
 import { Queue } from '../../thread/queue.ts'
@@ -32,13 +33,15 @@ export interface SavedWrite {
   readonly value: Saved
 }
 
+/** The id of a checkpoint where the log names it first; after that its number, counted from 0 in the order of first mention. */
+type CheckpointName = number | string
+
 /** What stands in the log for a checkpoint. */
 interface CheckpointFact {
   readonly type: 'checkpoint'
   readonly ns: string
-  readonly checkpoint: string
-  /** The parent's position in this log; its id where the log does not have it. */
-  readonly parent?: number | string
+  readonly checkpoint: CheckpointName
+  readonly parent?: CheckpointName
   /** What differs from the parent's. */
   readonly head: JsonObject
   readonly metadata: Saved
@@ -52,16 +55,18 @@ interface CheckpointFact {
 interface WritesFact {
   readonly type: 'writes'
   readonly ns: string
-  /** The checkpoint's position in this log; its id where the log does not have it. */
-  readonly checkpoint: number | string
+  readonly checkpoint: CheckpointName
   readonly task: string
   readonly writes: readonly (readonly [index: number, channel: string, value: Saved])[]
 }
 
-/** A fact with the parts of values that the log did not have before. */
-type Stored = (CheckpointFact | WritesFact) & { readonly nodes: readonly ValueNode[] }
+/** Facts that were appended together, with the parts of values that the log did not have before. */
+interface Stored {
+  readonly facts: readonly (CheckpointFact | WritesFact)[]
+  readonly nodes: readonly ValueNode[]
+}
 
-/** An entry of the log: a fact, packed. */
+/** An entry of the log: facts, packed. */
 interface LogEntry {
   readonly type: 'langgraph'
   readonly id: EntryId
@@ -72,7 +77,7 @@ interface LogEntry {
 }
 
 /** Version of what is packed. */
-const packedForm = 1
+const packedForm = 2
 
 /** What there is to say. */
 export type Fact =
@@ -85,8 +90,20 @@ export type Fact =
       readonly writes: readonly SavedWrite[]
     }
 
+/** A fact that waits to be appended. */
+interface Waiting {
+  readonly make: () => Fact | undefined
+  readonly at: number
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
 /** How often an append is tried again when other processes append first. */
 const maxAttempts = 20
+
+/** The most facts of one entry, and the characters of new values after which it takes no more: packing blocks the event loop. */
+const maxFactsTogether = 32
+const maxCharactersTogether = 256 * 1024
 
 /** Contracts: one writer at a time in this process, optimistic concurrency with others; reads see every append that resolved before. */
 export class CheckpointLog {
@@ -95,11 +112,12 @@ export class CheckpointLog {
   readonly #store: Store
   readonly #key: ThreadKey
   readonly #queue = new Queue()
+  #waiting: readonly Waiting[] = []
   /** By namespace, then id. */
   readonly #checkpoints = new Map<string, Map<string, SavedCheckpoint>>()
-  /** Where each checkpoint stands in the log, by namespace and id, and which one stands there. */
-  readonly #positions = new Map<string, number>()
-  readonly #ids = new Map<number, string>()
+  /** The ids that the log names, by number, and their numbers. */
+  readonly #ids: string[] = []
+  readonly #numbers = new Map<string, number>()
   /** By namespace and checkpoint, then task and index. */
   readonly #writes = new Map<string, Map<string, SavedWrite>>()
   #version = 0
@@ -136,38 +154,89 @@ export class CheckpointLog {
   }
 
   /**
-   * Appends what `make` finds to say about the newest state; undefined says nothing. Within `exclusive` only. It is asked again where another
-   * process appended first.
+   * Appends what `make` finds to say about the newest state; undefined says nothing. It is asked again where another process appended first.
+   * What comes while the log is busy is one entry (group commit): what a step wrote and the checkpoint after it are saved at once.
    */
-  async append(make: () => Fact | undefined, at: number): Promise<void> {
+  append(make: () => Fact | undefined, at: number): Promise<void> {
+    const done = new Promise<void>((resolve, reject) => {
+      this.#waiting = [...this.#waiting, { make, at, resolve, reject }]
+    })
+    void this.#queue
+      .run(async () => {
+        if (this.#waiting.length === 0) return
+        // A graph saves what a step wrote and then the checkpoint in the same turn of the event loop.
+        await setImmediate()
+        await this.#catchUp()
+        await this.#appendWaiting()
+      })
+      .catch((error) => this.#settle(1, error))
+    return done
+  }
+
+  async #appendWaiting(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const known = this.table.size
-      const fact = make()
-      if (fact === undefined) return
-      const seq = this.#version + 1
-      const stored: Stored = { ...this.#toStore(fact), nodes: this.table.since(known) }
-      const text = JSON.stringify(stored)
-      const entry: LogEntry = {
-        type: 'langgraph',
-        id: `c${seq.toString(36)}` as EntryId,
-        seq,
-        at,
-        form: packedForm,
-        packed: this.#packing.pack(text),
-      }
+      let count = this.#waiting.length
       try {
-        // The store keeps entries of every type.
-        await this.#store.append(this.#key, [entry as unknown as Entry], seq - 1)
+        const next = this.#together(known)
+        count = next.count
+        if (next.facts.length > 0) await this.#appendTogether(next.facts, known)
+        return this.#settle(count)
       } catch (error) {
         this.table.truncate(known)
-        if (!OrielError.is(error, 'version-conflict') || attempt === maxAttempts) throw error
-        await this.#catchUp()
-        continue
+        if (!OrielError.is(error, 'version-conflict') || attempt === maxAttempts) {
+          return this.#settle(count, error)
+        }
       }
-      this.#packing.learn(text)
-      this.#apply(stored, seq)
-      return
+      await this.#catchUp()
     }
+  }
+
+  async #appendTogether(facts: Stored['facts'], known: number): Promise<void> {
+    const seq = this.#version + 1
+    const stored: Stored = { facts, nodes: this.table.since(known) }
+    const text = JSON.stringify(stored)
+    const entry: LogEntry = {
+      type: 'langgraph',
+      id: `c${seq.toString(36)}` as EntryId,
+      seq,
+      at: this.#waiting[0]?.at ?? 0,
+      form: packedForm,
+      packed: this.#packing.pack(text),
+    }
+    // The store keeps entries of every type.
+    await this.#store.append(this.#key, [entry as unknown as Entry], seq - 1)
+    this.#packing.learn(text)
+    this.#apply(stored, seq)
+  }
+
+  /** The facts of the next entry, and how many of those that wait have been asked. None builds on another: a checkpoint is the last. */
+  #together(known: number): { readonly facts: Stored['facts']; readonly count: number } {
+    const facts: (CheckpointFact | WritesFact)[] = []
+    const tasks = new Set<string>()
+    for (const [index, { make }] of this.#waiting.entries()) {
+      if (facts.length === maxFactsTogether) return { facts, count: index }
+      const fact = make()
+      if (fact === undefined) continue
+      if (fact.type === 'checkpoint') {
+        return { facts: [...facts, this.#toStore(fact)], count: index + 1 }
+      }
+      const task = JSON.stringify([fact.ns, fact.checkpoint, fact.task])
+      if (tasks.has(task)) return { facts, count: index }
+      tasks.add(task)
+      facts.push(this.#toStore(fact))
+      if (this.table.charactersSince(known) > maxCharactersTogether) {
+        return { facts, count: index + 1 }
+      }
+    }
+    return { facts, count: this.#waiting.length }
+  }
+
+  /** Answers the first `count` of those that wait. */
+  #settle(count: number, error?: unknown): void {
+    const settled = this.#waiting.slice(0, count)
+    this.#waiting = this.#waiting.slice(count)
+    for (const { resolve, reject } of settled) error === undefined ? resolve() : reject(error)
   }
 
   async #catchUp(): Promise<void> {
@@ -177,7 +246,7 @@ export class CheckpointLog {
       // Only this class writes to the log.
       const { seq, form, packed } = entry as unknown as LogEntry
       if (form !== packedForm) {
-        const message = `A newer version wrote checkpoint ${seq}: it has the form ${form}.`
+        const message = `Entry ${seq} of a checkpointer's log has the form ${form}, this version reads ${packedForm}. Use the version that wrote it.`
         throw new OrielError('schema-version', message)
       }
       const text = this.#packing.unpack(packed)
@@ -190,12 +259,12 @@ export class CheckpointLog {
 
   #toStore(fact: Fact): CheckpointFact | WritesFact {
     const { ns } = fact
-    const position = (id: string): number | string => this.#positions.get(placeOf(ns, id)) ?? id
+    const nameOf = (id: string): CheckpointName => this.#numbers.get(id) ?? id
     if (fact.type === 'writes') {
       const writes = fact.writes.map(
         ({ index, channel, value }) => [index, channel, value] as const,
       )
-      const checkpoint = position(fact.checkpoint)
+      const checkpoint = nameOf(fact.checkpoint)
       return { type: 'writes', ns, checkpoint, task: fact.task, writes }
     }
     const { id, parent, head, metadata, values } = fact
@@ -207,8 +276,8 @@ export class CheckpointLog {
     return {
       type: 'checkpoint',
       ns,
-      checkpoint: id,
-      ...(parent === undefined ? {} : { parent: position(parent) }),
+      checkpoint: nameOf(id),
+      ...(parent === undefined ? {} : { parent: nameOf(parent) }),
       head: difference(before?.head ?? {}, head),
       metadata,
       values: Object.fromEntries(Object.entries(values).filter(isChanged)),
@@ -216,34 +285,48 @@ export class CheckpointLog {
     }
   }
 
-  #apply(fact: CheckpointFact | WritesFact, seq: number): void {
+  #apply({ facts }: Stored, seq: number): void {
     this.#version = seq
-    const { ns } = fact
-    const idOf = (place: number | string): string =>
-      typeof place === 'string' ? place : (this.#ids.get(place) ?? '')
-    if (fact.type === 'checkpoint') {
-      const { checkpoint: id, metadata, gone = [] } = fact
-      const parent = fact.parent === undefined ? undefined : idOf(fact.parent)
-      const before = parent === undefined ? undefined : this.checkpoint(ns, parent)
-      const values = Object.fromEntries(
-        Object.entries({ ...before?.values, ...fact.values }).filter(
-          ([channel]) => !gone.includes(channel),
-        ),
-      )
-      const head = withDifference(before?.head ?? {}, fact.head)
-      const own = this.#checkpoints.get(ns) ?? new Map<string, SavedCheckpoint>()
-      this.#checkpoints.set(ns, own.set(id, { ns, id, parent, head, metadata, values }))
-      this.#positions.set(placeOf(ns, id), seq)
-      this.#ids.set(seq, id)
-      return
+    for (const fact of facts) {
+      if (fact.type === 'checkpoint') this.#applyCheckpoint(fact)
+      else this.#applyWrites(fact)
     }
-    const { task } = fact
-    const place = placeOf(ns, idOf(fact.checkpoint))
+  }
+
+  #applyCheckpoint(fact: CheckpointFact): void {
+    const { ns, metadata, gone = [] } = fact
+    const id = this.#idOf(fact.checkpoint)
+    const parent = fact.parent === undefined ? undefined : this.#idOf(fact.parent)
+    const before = parent === undefined ? undefined : this.checkpoint(ns, parent)
+    const values = Object.fromEntries(
+      Object.entries({ ...before?.values, ...fact.values }).filter(
+        ([channel]) => !gone.includes(channel),
+      ),
+    )
+    const head = withDifference(before?.head ?? {}, fact.head)
+    const own = this.#checkpoints.get(ns) ?? new Map<string, SavedCheckpoint>()
+    this.#checkpoints.set(ns, own.set(id, { ns, id, parent, head, metadata, values }))
+  }
+
+  #applyWrites(fact: WritesFact): void {
+    const { ns, task } = fact
+    const place = placeOf(ns, this.#idOf(fact.checkpoint))
     const own = this.#writes.get(place) ?? new Map<string, SavedWrite>()
     for (const [index, channel, value] of fact.writes) {
       own.set(writeKey({ task, index }), { task, index, channel, value })
     }
     this.#writes.set(place, own)
+  }
+
+  /** The id that a name stands for; one that is new gets the next number. */
+  #idOf(name: CheckpointName): string {
+    if (typeof name === 'string') {
+      if (!this.#numbers.has(name)) this.#numbers.set(name, this.#ids.push(name) - 1)
+      return name
+    }
+    const id = this.#ids[name]
+    assert(id !== undefined, 'a number names an id that the log has')
+    return id
   }
 }
 

@@ -8,8 +8,14 @@ import {
   START,
   StateGraph,
 } from '@langchain/langgraph'
-import { uuid6 } from '@langchain/langgraph-checkpoint'
-import { describe, expect, it } from 'vitest'
+import {
+  type BaseCheckpointSaver,
+  type Checkpoint,
+  MemorySaver,
+  uuid6,
+} from '@langchain/langgraph-checkpoint'
+import * as fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
 import { memoryStore } from '../../stores/memory/index.ts'
 import type { Store } from '../../stores/store.ts'
 import { OrielSaver } from './index.ts'
@@ -54,6 +60,53 @@ async function bytesIn(store: Store): Promise<number> {
   return logs.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
+const metadata = { source: 'loop', step: 1, parents: {} } as const
+const checkpointOf = (id: string, values: Record<string, unknown>): Checkpoint => ({
+  v: 4,
+  id,
+  ts: '',
+  channel_values: values,
+  channel_versions: Object.fromEntries(Object.keys(values).map((channel) => [channel, 1])),
+  versions_seen: {},
+})
+
+/** One call of a checkpointer: a checkpoint, or the writes of a task. */
+interface Call {
+  readonly checkpoint: number
+  /** Its writes; none saves the checkpoint itself. */
+  readonly task: number | undefined
+  readonly text: string
+}
+const idsOfCalls = Array.from({ length: 4 }, (_, index) => uuid6(index))
+const callArbitrary: fc.Arbitrary<Call> = fc.record({
+  checkpoint: fc.nat({ max: idsOfCalls.length - 1 }),
+  task: fc.option(fc.nat({ max: 2 }), { nil: undefined }),
+  text: fc.constantFrom('short', ...['a', 'b', 'c'].map((letter) => letter.repeat(100))),
+})
+
+async function send(saver: BaseCheckpointSaver, { checkpoint, task, text }: Call): Promise<void> {
+  const id = idsOfCalls[checkpoint] ?? ''
+  const place = (id: string | undefined) => ({
+    configurable: { thread_id: 'a', checkpoint_ns: '', ...(id && { checkpoint_id: id }) },
+  })
+  if (task !== undefined) {
+    await saver.putWrites(place(id), [['text', text]], `task ${task}`)
+    return
+  }
+  // Every second one has a channel that the others lack.
+  const extra = checkpoint % 2 === 0 ? { extra: checkpoint } : {}
+  const state = checkpointOf(id, { text: `${text} of ${checkpoint}`, ...extra })
+  const parent = place(idsOfCalls[checkpoint - 1])
+  await saver.put(parent, state, metadata, state.channel_versions)
+}
+
+async function keptBy(saver: BaseCheckpointSaver, id: string): Promise<unknown> {
+  const configurable = { thread_id: 'a', checkpoint_ns: '', checkpoint_id: id }
+  const tuple = await saver.getTuple({ configurable })
+  const writes = [...(tuple?.pendingWrites ?? [])].sort(([a], [b]) => (a < b ? -1 : 1))
+  return tuple && { checkpoint: tuple.checkpoint, parent: tuple.parentConfig, writes }
+}
+
 describe('a graph with the checkpointer', () => {
   it('[LG1] goes on after a restart, with another saver on the same store', async () => {
     const store = memoryStore()
@@ -95,9 +148,12 @@ describe('a graph with the checkpointer', () => {
   })
 
   it('[LG2] needs less than twice the bytes of the conversation, and no more for each step of a longer one', async () => {
-    const measure = async (steps: number): Promise<{ bytes: number; payload: number }> => {
+    const measure = async (
+      steps: number,
+      length = 2000,
+    ): Promise<{ bytes: number; payload: number }> => {
       const store = memoryStore()
-      const graph = loop(new OrielSaver({ store }), { steps, length: 2000 })
+      const graph = loop(new OrielSaver({ store }), { steps, length })
       const { messages } = await graph.invoke(ask('Read all.'), config('a'))
       return { bytes: await bytesIn(store), payload: JSON.stringify(messages).length }
     }
@@ -105,6 +161,62 @@ describe('a graph with the checkpointer', () => {
     const long = await measure(40)
     expect(short.bytes).toBeLessThan(2 * short.payload)
     expect(long.bytes).toBeLessThan(4.4 * short.bytes)
+    const terse = await measure(40, 100)
+    expect(terse.bytes).toBeLessThan(2 * terse.payload)
+  })
+
+  it('[LG7] saves what a step wrote and the checkpoint after it as one entry', async () => {
+    const store = memoryStore()
+    const graph = loop(new OrielSaver({ store }), { steps: 10 })
+    await graph.invoke(ask('Read all.'), { ...config('a'), durability: 'sync' })
+    const checkpoints = await listed(graph.getStateHistory(config('a')))
+    const [log] = await store.list('langgraph')
+    expect(checkpoints.length).toBe(23)
+    expect(log?.version).toBeLessThanOrEqual(checkpoints.length + 1)
+  })
+
+  it('[LG7] fails all that was to be one entry, and nothing of it is left in the log', async () => {
+    const store = memoryStore()
+    const saver = new OrielSaver({ store })
+    const [first, second] = [uuid6(0), uuid6(1)]
+    const text = 'a text that is long enough for a node of its own in the table'
+    await saver.put(config('a'), checkpointOf(first, {}), metadata, {})
+    const save = (end: string): Promise<unknown>[] => {
+      const at = { configurable: { thread_id: 'a', checkpoint_id: first } }
+      const state = checkpointOf(second, { text: text + end })
+      return [
+        saver.putWrites(at, [['text', text + end]], 'task'),
+        saver.put(at, state, metadata, { text: 1 }),
+      ]
+    }
+    vi.spyOn(store, 'append').mockRejectedValueOnce(new Error('disk full'))
+    const outcomes = await Promise.allSettled(save(' one'))
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect((await saver.getTuple(config('a')))?.checkpoint.id).toBe(first)
+    await Promise.all(save(' two'))
+    for (const reader of [saver, new OrielSaver({ store })]) {
+      const tuple = await reader.getTuple(config('a'))
+      expect(tuple?.checkpoint).toEqual(checkpointOf(second, { text: `${text} two` }))
+      const parent = await reader.getTuple(tuple?.parentConfig ?? {})
+      expect(parent?.pendingWrites).toEqual([['task', 'text', `${text} two`]])
+    }
+  })
+
+  it('[LG7] keeps what a saver that writes one after the other keeps, however calls overlap', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(callArbitrary, { maxLength: 6 })), async (rounds) => {
+        const store = memoryStore()
+        const [saver, model] = [new OrielSaver({ store }), new MemorySaver()]
+        for (const round of rounds) {
+          await Promise.all(round.map((call) => send(saver, call)))
+          for (const call of round) await send(model, call)
+        }
+        const kept = await Promise.all(idsOfCalls.map((id) => keptBy(model, id)))
+        for (const reader of [saver, new OrielSaver({ store })]) {
+          expect(await Promise.all(idsOfCalls.map((id) => keptBy(reader, id)))).toEqual(kept)
+        }
+      }),
+    )
   })
 
   it('[LG4] erases a thread with its content, after which the id begins anew', async () => {

@@ -125,24 +125,22 @@ export class OrielSaver extends BaseCheckpointSaver {
     // Versions and times: plain data.
     const head = JSON.parse(JSON.stringify(rest)) as JsonObject
     const log = await this.#logs.findOrCreate(threadId)
-    await log.exclusive(() =>
-      log.append(() => {
-        const before = parent === undefined ? undefined : log.checkpoint(ns, parent)
-        const kept = Object.entries(before?.values ?? {}).filter(
-          ([channel]) => !isNew(channel) && Object.hasOwn(rest.channel_versions, channel),
-        )
-        const changed = written.map(([channel, value]) => [channel, saved(log, value)] as const)
-        return {
-          type: 'checkpoint',
-          ns,
-          id,
-          parent,
-          head,
-          metadata: saved(log, dumpedMetadata),
-          values: Object.fromEntries([...kept, ...changed]),
-        }
-      }, this.#now()),
-    )
+    await log.append(() => {
+      const before = parent === undefined ? undefined : log.checkpoint(ns, parent)
+      const kept = Object.entries(before?.values ?? {}).filter(
+        ([channel]) => !isNew(channel) && Object.hasOwn(rest.channel_versions, channel),
+      )
+      const changed = written.map(([channel, value]) => [channel, saved(log, value)] as const)
+      return {
+        type: 'checkpoint',
+        ns,
+        id,
+        parent,
+        head,
+        metadata: saved(log, dumpedMetadata),
+        values: Object.fromEntries([...kept, ...changed]),
+      }
+    }, this.#now())
     return configOf(threadId, ns, id)
   }
 
@@ -158,16 +156,14 @@ export class OrielSaver extends BaseCheckpointSaver {
       })),
     )
     const log = await this.#logs.findOrCreate(threadId)
-    await log.exclusive(() =>
-      log.append(() => {
-        const known = new Set(log.writes(ns, checkpointId).map(writeKey))
-        // A task that runs again writes the same again, except for what went wrong.
-        const fresh = dumped.filter((write) => write.index < 0 || !known.has(writeKey(write)))
-        if (fresh.length === 0) return undefined
-        const own = fresh.map((write) => ({ ...write, value: saved(log, write.value) }))
-        return { type: 'writes', ns, checkpoint: checkpointId, task: taskId, writes: own }
-      }, this.#now()),
-    )
+    await log.append(() => {
+      const known = new Set(log.writes(ns, checkpointId).map(writeKey))
+      // A task that runs again writes the same again, except for what went wrong.
+      const fresh = dumped.filter((write) => write.index < 0 || !known.has(writeKey(write)))
+      if (fresh.length === 0) return undefined
+      const own = fresh.map((write) => ({ ...write, value: saved(log, write.value) }))
+      return { type: 'writes', ns, checkpoint: checkpointId, task: taskId, writes: own }
+    }, this.#now())
   }
 
   deleteThread(threadId: string): Promise<void> {

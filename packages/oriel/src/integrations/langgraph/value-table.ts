@@ -54,6 +54,11 @@ export class ValueTable {
     return this.#nodes.slice(count).map(parse)
   }
 
+  /** How long the nodes after the first `count` are. */
+  charactersSince(count: number): number {
+    return this.#nodes.slice(count).reduce((sum, { text }) => sum + text.length, 0)
+  }
+
   /** Forgets all but the first `count` nodes: they were not stored. */
   truncate(count: number): void {
     for (const { text, isText } of this.#nodes.splice(count)) {
