@@ -117,7 +117,7 @@ function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
     case 'connect':
       return connect(readConnectSettings(filesOf(cli), options), terminal)
     case 'disconnect':
-      return disconnect(filesOf(cli), terminal)
+      return disconnect(filesOf(cli), { isJson: options.json === true }, terminal)
     case 'simulate':
       return simulateCommand(filesOf(cli), readSimulateSettings(options), terminal)
     default:
@@ -173,6 +173,7 @@ function addServe(cli: Cli): void {
     .option('--expand [when]', 'Let models read what was shortened: auto, always, never; else auto')
     .option('--config <file>', 'Everything else: upstreams, keys, agents, limits')
     .option('--log <format>', 'Lines on stderr: text, or json with one for each request; else text')
+    .option('--json', 'Print the addresses as one line of JSON')
 }
 
 function addConnect(cli: Cli): void {
@@ -184,7 +185,10 @@ function addConnect(cli: Cli): void {
     .option('--how <way>', 'base-url, or plugin where the agent has a slot for one; else base-url')
     .option('--url <address>', `The gateway; else http://127.0.0.1:${defaultPort}`)
     .option('--dry-run', 'Only show what would change')
-  cli.command('disconnect [...agents]', 'Take it back: every file is as it was')
+    .option('--json', 'Print JSON, for machines')
+  cli
+    .command('disconnect [...agents]', 'Take it back: every file is as it was')
+    .option('--json', 'Print JSON, for machines')
 }
 
 function addInspect(cli: Cli): void {
@@ -258,10 +262,12 @@ function addKeeping(cli: Cli): void {
     cli
       .command('export', 'Write threads as JSONL, a hash with every entry')
       .option('--out <file>', 'The file to write; else, or with -, standard output')
-      .option('--until <seq>', 'Only up to this entry, of one thread'),
+      .option('--until <seq>', 'Only up to this entry, of one thread')
+      .option('--json', 'Print the summary as JSON, for machines'),
     cli
       .command('import <file>', 'Read an export, or a history in a format that inspect reads')
-      .option('--format <name>', 'The format of a history; else it is detected'),
+      .option('--format <name>', 'The format of a history; else it is detected')
+      .option('--json', 'Print JSON, for machines'),
   ]
   for (const command of commands) {
     const isImport = command.name === 'import'

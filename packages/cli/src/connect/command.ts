@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { OrielError } from 'oriel'
 import { nearestName } from 'oriel/internal'
+import { renderJson } from '../render/json.ts'
 import { type Colors, colorsFor, type Terminal } from '../terminal.ts'
 import { type Agent, agents, type FileChange, type How, type Place } from './agents.ts'
 import { Connections, isUnchanged, type PlannedFile, plan } from './connections.ts'
@@ -17,63 +18,99 @@ export interface ConnectSettings {
   /** The gateway, without a slash at the end. */
   readonly url: string
   readonly isDryRun: boolean
+  readonly isJson: boolean
 }
 
+/** Incremented when a field changes its meaning. docs/guides/connect.md documents the shape. */
+const jsonVersion = 1
+
+/** What became of one agent. */
+type Outcome =
+  | { readonly type: 'connected' | 'would connect'; readonly files: readonly PlannedFile[] }
+  | { readonly type: 'connected already'; readonly how: How }
+  | { readonly type: 'failed'; readonly error: OrielError }
+
 /** Resolves to the exit code: 0, or 1 if no agent was found or one could not be connected. */
-export async function connect(
-  { names, how, url, isDryRun }: ConnectSettings,
-  terminal: Terminal,
-): Promise<number> {
+export async function connect(settings: ConnectSettings, terminal: Terminal): Promise<number> {
+  const { names, how, isJson } = settings
   const { stdout, stderr, env } = terminal
-  const colors = colorsFor(stdout, env)
   const place = placeOf(env)
-  const connections = new Connections(folderOf(place))
   const chosen = names.length > 0 ? names.map(agentNamed) : agents.filter(isInstalled(place))
-  if (chosen.length === 0) {
+  const results = chosen.map((agent) => ({ agent, outcome: connectOne(agent, settings, place) }))
+  if (isJson) {
+    const found = results.map(({ agent, outcome }) => ({ name: agent.name, ...plain(outcome) }))
+    stdout.write(renderJson({ version: jsonVersion, how, agents: found }))
+  } else if (chosen.length === 0) {
     const known = agents.map(({ name }) => name).join(', ')
     stdout.write(`No agent was found. Known are: ${known}. Name one to connect it anyway.\n`)
-    return 1
-  }
-  let code = 0
-  for (const agent of chosen) {
-    try {
-      const connected = connections.get(agent.name)
-      if (connected !== undefined) {
-        const message = `connected already, by ${connected.how}; oriel disconnect ${agent.name} takes it back`
-        stdout.write(`${colors.bold(agent.name)}: ${message}\n`)
-        continue
-      }
-      const files = plan(changesOf(agent, { how, url, place }))
-      stdout.write(render(agent, { files, how, isDryRun }, colors))
-      if (!isDryRun && !isUnchanged(files)) connections.connect(agent.name, how, files)
-    } catch (error) {
-      if (!OrielError.is(error)) throw error
-      stderr.write(`oriel: ${agent.name}: ${error.message}\n`)
-      code = 1
+  } else {
+    const colors = colorsFor(stdout, env)
+    for (const { agent, outcome } of results) {
+      if (outcome.type === 'failed')
+        stderr.write(`oriel: ${agent.name}: ${outcome.error.message}\n`)
+      else stdout.write(render(agent, { outcome, how }, colors))
     }
   }
-  return code
+  return results.some(({ outcome }) => outcome.type === 'failed') || chosen.length === 0 ? 1 : 0
+}
+
+function connectOne(agent: Agent, { how, url, isDryRun }: ConnectSettings, place: Place): Outcome {
+  try {
+    const connections = new Connections(folderOf(place))
+    const connected = connections.get(agent.name)
+    if (connected !== undefined) return { type: 'connected already', how: connected.how }
+    const files = plan(changesOf(agent, { how, url, place }))
+    if (isDryRun) return { type: 'would connect', files }
+    if (!isUnchanged(files)) connections.connect(agent.name, how, files)
+    return { type: 'connected', files }
+  } catch (error) {
+    if (!OrielError.is(error)) throw error
+    return { type: 'failed', error }
+  }
+}
+
+/** An outcome as JSON has it. */
+function plain(outcome: Outcome): object {
+  if (outcome.type === 'failed') {
+    const { code, message } = outcome.error
+    return { type: outcome.type, error: { code, message } }
+  }
+  if (outcome.type === 'connected already') return outcome
+  const files = outcome.files.map(({ path, before, settings, past }) => ({
+    path,
+    isNew: before === undefined,
+    settings: settings.map(({ path: keys, value }, index) => ({
+      key: keys.join('.'),
+      ...(typeof value === 'string' ? { value } : { added: value.add }),
+      ...(past[index]?.value === undefined ? {} : { before: past[index].value }),
+    })),
+  }))
+  return { type: outcome.type, files }
 }
 
 /** Resolves to the exit code: 0, or 1 if nothing was connected. */
-export async function disconnect(names: readonly string[], terminal: Terminal): Promise<number> {
+export async function disconnect(
+  names: readonly string[],
+  { isJson }: { readonly isJson: boolean },
+  terminal: Terminal,
+): Promise<number> {
   const { stdout, env } = terminal
   const connections = new Connections(folderOf(placeOf(env)))
   const chosen = names.length > 0 ? names.map((name) => agentNamed(name).name) : connections.names()
-  const found = chosen.filter((name) => connections.get(name) !== undefined)
-  if (found.length === 0) {
-    stdout.write('Nothing is connected.\n')
-    return 1
-  }
-  for (const name of found) {
-    for (const { path, isExact } of connections.disconnect(name)) {
+  const found = chosen
+    .filter((name) => connections.get(name) !== undefined)
+    .map((name) => ({ name, files: connections.disconnect(name) }))
+  if (isJson) stdout.write(renderJson({ version: jsonVersion, agents: found }))
+  else if (found.length === 0) stdout.write('Nothing is connected.\n')
+  for (const { name, files } of isJson ? [] : found) {
+    for (const { path, isExact } of files) {
       const how = isExact
         ? 'as it was before'
         : 'was changed meanwhile: only the settings of Oriel were taken back'
       stdout.write(`${name}: ${path} ${how}\n`)
     }
   }
-  return 0
+  return found.length === 0 ? 1 : 0
 }
 
 function placeOf(env: Terminal['env']): Place {
@@ -132,14 +169,15 @@ function pluginOf(name: string): string {
 
 function render(
   agent: Agent,
-  {
-    files,
-    how,
-    isDryRun,
-  }: { readonly files: readonly PlannedFile[]; readonly how: How; readonly isDryRun: boolean },
+  { outcome, how }: { readonly outcome: Exclude<Outcome, { type: 'failed' }>; readonly how: How },
   colors: Colors,
 ): string {
-  const title = isDryRun ? 'would be connected' : 'connected'
+  if (outcome.type === 'connected already') {
+    const message = `connected already, by ${outcome.how}; oriel disconnect ${agent.name} takes it back`
+    return `${colors.bold(agent.name)}: ${message}\n`
+  }
+  const { files } = outcome
+  const title = outcome.type === 'would connect' ? 'would be connected' : 'connected'
   const lines = files.flatMap(({ path, before, settings, past }) => [
     `  ${path}${before === undefined ? ' (new)' : ''}`,
     ...settings.map(({ path: keys, value }, index) => {

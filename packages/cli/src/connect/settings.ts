@@ -10,7 +10,7 @@ const hows: readonly How[] = ['base-url', 'plugin']
 
 export function readConnectSettings(
   names: readonly string[],
-  { how = 'base-url', url = `http://127.0.0.1:${defaultPort}`, dryRun }: RawOptions,
+  { how = 'base-url', url = `http://127.0.0.1:${defaultPort}`, dryRun, json }: RawOptions,
 ): ConnectSettings {
   const chosen = hows.find((one) => one === how)
   if (chosen === undefined) {
@@ -19,7 +19,8 @@ export function readConnectSettings(
       `--how must be ${hows.join(' or ')}, not ${String(how)}.`,
     )
   }
-  return { names, how: chosen, url: readUrl(String(url)), isDryRun: dryRun === true }
+  const switches = { isDryRun: dryRun === true, isJson: json === true }
+  return { names, how: chosen, url: readUrl(String(url)), ...switches }
 }
 
 function readUrl(text: string): string {

@@ -3,6 +3,7 @@
 import { openThread, type Store } from 'oriel'
 import { type Composition, compositionOf, contextReport } from 'oriel/inspect'
 import { nameOf, wrong } from '../doctor/store-options.ts'
+import { renderJson } from '../render/json.ts'
 import { clean } from '../render/text.ts'
 import { askGateway, type GatewayAddress } from '../search/gateway.ts'
 import { tenantsOf, withOpenStore } from '../search/open.ts'
@@ -15,7 +16,7 @@ export async function context(settings: ContextSettings, terminal: Terminal): Pr
     settings.gateway === undefined
       ? await withOpenStore(settings.path, (store) => read(store, settings))
       : await askFor(settings.gateway, settings.thread)
-  if (settings.isJson) stdout.write(`${JSON.stringify(composition, null, 2)}\n`)
+  if (settings.isJson) stdout.write(renderJson(composition))
   else {
     const { bold, cyan } = colorsFor(stdout, env)
     const colors = { head: (text: string) => bold(clean(text)), bar: cyan }

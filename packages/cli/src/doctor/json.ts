@@ -1,7 +1,7 @@
 // JSON report of `oriel doctor`. docs/guides/keep.md documents the shape; `version` is incremented
 // when a field changes its meaning.
 
-import { escapeControls } from '../export/lines.ts'
+import { renderJson } from '../render/json.ts'
 import type { DoctorReport } from './report.ts'
 
 const version = 1
@@ -21,5 +21,5 @@ export function toJson(report: DoctorReport): string {
     moreProblems: more,
     repairs,
   }
-  return `${escapeControls(JSON.stringify(value, null, 2))}\n`
+  return renderJson(value)
 }

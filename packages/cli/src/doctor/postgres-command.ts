@@ -1,8 +1,8 @@
 // `oriel doctor` for PostgreSQL: checks the hash chain, fold and views of every thread. The
 // server's files are out of scope.
 
-import { escapeControls } from '../export/lines.ts'
 import { createProgress } from '../progress.ts'
+import { renderJson } from '../render/json.ts'
 import { plural } from '../render/layout.ts'
 import { clean } from '../render/text.ts'
 import type { Terminal } from '../terminal.ts'
@@ -66,7 +66,7 @@ function print(
       problems,
       moreProblems: more,
     }
-    stdout.write(`${escapeControls(JSON.stringify(value, null, 2))}\n`)
+    stdout.write(renderJson(value))
     return
   }
   const lines = problems.slice(0, shown).map(({ code, tenant, thread, seq, message, remedy }) => {

@@ -15,12 +15,16 @@ import {
 } from '../doctor/store-options.ts'
 import { damageOf } from '../doctor/thread-check.ts'
 import { createProgress, type Progress } from '../progress.ts'
+import { renderJson } from '../render/json.ts'
 import { plural } from '../render/layout.ts'
 import { clean } from '../render/text.ts'
 import type { Terminal } from '../terminal.ts'
 import { entryHash, exportVersion, HeadHash, LinesHash, toLine } from './lines.ts'
 import type { ExportSettings } from './settings.ts'
 import { openSink, type Sink } from './sink.ts'
+
+/** Incremented when a field changes its meaning. docs/guides/keep.md documents the shape. */
+const jsonVersion = 1
 
 /**
  * Resolves to the exit code: 0, or 1 if a damaged thread was left out. Throws if nothing can be
@@ -60,8 +64,10 @@ async function exportFrom(
     await sink.finish()
     // A closed pipe is not a failure and needs no summary.
     if (!run.hasReader) return 0
-    report(run, settings, terminal)
-    return isOpen && run.damaged.length === 0 && run.missing === undefined ? 0 : 1
+    const isComplete = isOpen && run.damaged.length === 0 && run.missing === undefined
+    if (settings.isJson) reportJson(run, { isComplete, out: settings.out }, terminal)
+    else report(run, settings, terminal)
+    return isComplete ? 0 : 1
   } finally {
     progress.stop()
     await sink.abandon()
@@ -209,6 +215,27 @@ async function sizeOf(from: Threads, choice: Choice): Promise<number> {
   if (thread === undefined) return bytes
   const where = choice.tenant === undefined ? '' : ` for tenant ${choice.tenant}`
   throw wrong(`there is no thread ${thread}${where}; leave --thread out to export all.`)
+}
+
+/** The same as one JSON value. */
+function reportJson(
+  { threads, entries, damaged, missing }: Run,
+  { isComplete, out }: { readonly isComplete: boolean; readonly out: string },
+  { stdout, stderr }: Terminal,
+): void {
+  const problems = missing === undefined ? [] : [missing]
+  const left = damaged.map(({ key, seq }) => ({ ...key, seq }))
+  const summary = {
+    version: jsonVersion,
+    isComplete,
+    out,
+    threads,
+    entries,
+    damaged: left,
+    problems,
+  }
+  if (out === '-') stderr.write(renderJson(summary, 'line'))
+  else stdout.write(renderJson(summary))
 }
 
 /** Prints the summary to standard error if the lines go to standard output. */

@@ -10,6 +10,7 @@ export interface ExportSettings {
   readonly until?: number
   /** Output file; `-` is standard output. */
   readonly out: string
+  readonly isJson: boolean
 }
 
 export function readExportSettings(raw: RawOptions): ExportSettings {
@@ -23,6 +24,7 @@ export function readExportSettings(raw: RawOptions): ExportSettings {
     choice,
     ...(until === undefined ? {} : { until }),
     out: readText(raw, 'out') ?? '-',
+    isJson: raw.json === true,
   }
 }
 

@@ -3,6 +3,7 @@
 import { postgresStore, type Store, sqliteStore } from 'oriel'
 import { isServer } from '../doctor/store-options.ts'
 import { createProgress, type Progress } from '../progress.ts'
+import { renderJson } from '../render/json.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
 import { type Imported, importExport } from './export-file.ts'
 import { isExport } from './export-line.ts'
@@ -10,6 +11,9 @@ import { importHistories } from './history.ts'
 import { renderImport } from './outcome.ts'
 import type { ImportSettings } from './settings.ts'
 import { Source } from './source.ts'
+
+/** Incremented when a field changes its meaning. docs/guides/keep.md documents the shape. */
+const jsonVersion = 1
 
 /**
  * Resolves to the exit code: 0, or 1 if part of the file was not imported. Throws if nothing can be
@@ -23,9 +27,12 @@ export async function importThreads(settings: ImportSettings, terminal: Terminal
     try {
       const { outcomes, notes, isWhole } = await read(source, settings, { store, terminal })
       const { stdout, env } = terminal
+      const isComplete = isWhole && outcomes.every(({ type }) => type !== 'refused')
+      const report = { file: settings.file, outcomes, notes }
       const paper = { colors: colorsFor(stdout, env), width: widthOf(stdout) }
-      stdout.write(renderImport({ file: settings.file, outcomes, notes }, paper))
-      return isWhole && outcomes.every(({ type }) => type !== 'refused') ? 0 : 1
+      if (settings.isJson) stdout.write(renderJson({ version: jsonVersion, isComplete, ...report }))
+      else stdout.write(renderImport(report, paper))
+      return isComplete ? 0 : 1
     } finally {
       await store.close()
     }

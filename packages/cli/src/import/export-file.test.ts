@@ -51,7 +51,7 @@ async function importBytes(bytes: Uint8Array, store: Store): Promise<readonly Ou
   const file = folder.file('export.jsonl')
   writeFileSync(file, bytes)
   const source = await Source.open(file, (async function* () {})())
-  const settings = { file, path: '' }
+  const settings = { file, path: '', isJson: false }
   return (await importExport(source, settings, { store, onBytes: () => {} })).outcomes
 }
 

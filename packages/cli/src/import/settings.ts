@@ -14,6 +14,7 @@ export interface ImportSettings {
   readonly thread?: string
   /** The format of a history. @default detected */
   readonly format?: FormatName
+  readonly isJson: boolean
 }
 
 export function readImportSettings(files: readonly string[], raw: RawOptions): ImportSettings {
@@ -26,6 +27,7 @@ export function readImportSettings(files: readonly string[], raw: RawOptions): I
   return {
     file,
     path: readPath(raw),
+    isJson: raw.json === true,
     ...(tenant === undefined ? {} : { tenant }),
     ...(thread === undefined ? {} : { thread }),
     ...(format === undefined ? {} : { format }),

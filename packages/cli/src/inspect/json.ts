@@ -1,6 +1,7 @@
 // JSON report of `oriel inspect`. docs/guides/inspect.md documents the shape; `version` is
 // incremented when a field changes its meaning.
 
+import { renderJson } from '../render/json.ts'
 import { firstLine } from '../render/text.ts'
 import { parts } from './anatomy.ts'
 import type { InspectReport } from './report.ts'
@@ -44,7 +45,7 @@ export function toJson(report: InspectReport, options: JsonOptions): string {
     conversations,
     largest: largestOf(report, options),
   }
-  return `${JSON.stringify(value, null, 2).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped)}\n`
+  return renderJson(value)
 }
 
 function savingOf(saving: Saving, cost?: number): object {
@@ -91,12 +92,4 @@ function largestOf({ detail }: InspectReport, { top, showContent }: JsonOptions)
     })),
     repeatedResults: anatomy.repeats.slice(0, top),
   }
-}
-
-/** Line breaks and indentation are ours; everything else is inside a string. */
-function escaped(character: string): string {
-  if (character === '\n') return character
-  return [...Array(character.length).keys()]
-    .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
-    .join('')
 }

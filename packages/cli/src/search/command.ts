@@ -2,6 +2,7 @@
 
 import { openThread, type Store, searchThreads, type ThreadSearchResult } from 'oriel'
 import { nameOf } from '../doctor/store-options.ts'
+import { renderJson } from '../render/json.ts'
 import { plural } from '../render/layout.ts'
 import { clean } from '../render/text.ts'
 import { type Colors, colorsFor, type Terminal } from '../terminal.ts'
@@ -18,7 +19,7 @@ export async function search(settings: SearchSettings, terminal: Terminal): Prom
       ? await withOpenStore(settings.path, (store) => find(store, settings))
       : await askFor(settings.gateway, settings)
   const { stdout, env } = terminal
-  if (settings.isJson) stdout.write(`${JSON.stringify({ results: found }, null, 2)}\n`)
+  if (settings.isJson) stdout.write(renderJson({ results: found }))
   else stdout.write(render(found, colorsFor(stdout, env)))
   return found.length === 0 ? 1 : 0
 }

@@ -13,17 +13,21 @@ import {
 import { lintPolicy } from 'oriel'
 import { checkModes, checkPlace } from '../doctor/file-check.ts'
 import { isServer } from '../doctor/store-options.ts'
+import { renderJson } from '../render/json.ts'
 import { clean } from '../render/text.ts'
 import { colorsFor, type Terminal } from '../terminal.ts'
 import { openStore } from './open-store.ts'
 import type { ServeSettings } from './settings.ts'
+
+/** Incremented when a field changes its meaning. docs/guides/gateway.md documents the shape. */
+const jsonVersion = 1
 
 /**
  * Resolves to the exit code when `stopped` does, by default at the first stop signal. A second
  * signal exits at once. An uncaught exception stops it in the same way, with exit code 1.
  */
 export async function serve(
-  { port, host, path, gateway: options }: ServeSettings,
+  { port, host, path, gateway: options, isJson = false }: ServeSettings,
   terminal: Terminal,
   stopped: Promise<unknown> = signalled(),
 ): Promise<number> {
@@ -47,6 +51,18 @@ export async function serve(
   // Check all settings before anything is written.
   checkHost(gateway, host)
   const server = await start(gateway, { port, host, path })
+  const kept = isServer(path) ? store.name : path
+  const upstreams = (options.upstreams ?? []).map(({ name }) => name)
+  const addresses = {
+    version: jsonVersion,
+    url: server.url,
+    openai: `${server.url}/v1`,
+    anthropic: server.url,
+    ...(studio === undefined ? {} : { studio: `${server.url}/` }),
+    isDemo,
+    upstreams,
+    store: kept,
+  }
   const lines = [
     `${colors.bold('oriel')} listens on ${colors.cyan(server.url)}`,
     `  base_url for OpenAI clients     ${server.url}/v1`,
@@ -54,11 +70,11 @@ export async function serve(
     ...(studio === undefined ? [] : [`  studio                          ${server.url}/`]),
     isDemo
       ? '  No upstream is set: a built-in demo answers. Set one with --upstream https://api.example.com'
-      : `  upstream                        ${(options.upstreams ?? []).map(({ name }) => name).join(', ')}`,
-    `  threads are kept in             ${isServer(path) ? store.name : path}`,
+      : `  upstream                        ${upstreams.join(', ')}`,
+    `  threads are kept in             ${kept}`,
     'Stop with Ctrl-C.',
   ]
-  stdout.write(`${lines.join('\n')}\n`)
+  stdout.write(isJson ? renderJson(addresses, 'line') : `${lines.join('\n')}\n`)
   const findings = isServer(path) ? [] : [...checkPlace(path), ...checkModes(path)]
   for (const { message, remedy } of findings)
     stderr.write(`oriel serve: warning: ${clean(`${message} What to do: ${remedy}.`)}\n`)

@@ -28,6 +28,8 @@ export interface ServeSettings {
   /** The SQLite file, or the database URL. */
   readonly path: string
   readonly gateway: GatewayOptions
+  /** Whether the addresses are printed as one line of JSON. @default false */
+  readonly isJson?: boolean
 }
 
 export function readServeSettings(
@@ -44,6 +46,7 @@ export function readServeSettings(
     port: readPort(raw) ?? config.port ?? defaultPort,
     host: readText(raw, 'host') ?? config.host ?? '127.0.0.1',
     path: readGivenPath(raw) ?? pathIn(config, folder),
+    isJson: raw.json === true,
     gateway: {
       ...optionsOf(config),
       ...readLog(raw),

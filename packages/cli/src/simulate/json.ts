@@ -1,6 +1,7 @@
 // JSON report of `oriel simulate`.
 
 import type { FactCount, Outcome, Totals } from 'oriel/simulate'
+import { renderJson } from '../render/json.ts'
 import type { SimulateReport } from './command.ts'
 import { measure } from './condition.ts'
 
@@ -44,7 +45,7 @@ export function toJson(report: SimulateReport): string {
     failures,
     notes,
   }
-  return `${JSON.stringify(value, undefined, 2)}\n`
+  return renderJson(value)
 }
 
 /** As in the tables, `lost` is neither visible nor recoverable. */
