@@ -266,7 +266,7 @@ it('[KC5] another process goes on from an answer of this one', async () => {
   expect(wordsIn(target.upstream.requests[1])).toEqual([
     ...['user: One', 'assistant: Answer 0.', 'user: Two'],
   ])
-  // The first one has the thread open as it was: it goes on behind what the other wrote, and forks nothing.
+  // The first one has the thread open as it was: it continues behind what the other wrote, and forks nothing.
   await asking(target.url, false)({ input: 'Three', previous_response_id: after.id })
   const headers = { authorization: 'Bearer k' }
   const answer = await fetch(`${target.url}/api/threads`, { headers })

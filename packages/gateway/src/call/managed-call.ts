@@ -47,10 +47,10 @@ import type { ChainLink, ResponseChain } from '../threads/response-chain.ts'
 import type { ClientBody } from './client-body.ts'
 import { rewriteBody } from './rewrite.ts'
 
-/** What a request goes on from that does not carry all of its history. */
+/** What a request continues from that does not carry all of its history. */
 export interface GoesOnFrom {
   readonly thread: string
-  /** The answer that it goes on from; undefined for a conversation in which nothing was said yet. */
+  /** The answer that it continues from; undefined for a conversation in which nothing was said yet. */
   readonly link: ChainLink | undefined
   /** The id of the conversation that moves on with the answer. @default none does */
   readonly conversation?: string
@@ -291,7 +291,7 @@ export class ManagedCall implements RoundedCall {
     return this.#compactFor(branch, view)
   }
 
-  /** Adds behind a place of a thread that was read anew: another process may have gone on in it. Else in a fork. */
+  /** Adds behind a place of a thread that was read anew: another process may have continued in it. Else in a fork. */
   async #addAt(
     thread: Thread,
     { seq }: ChainLink,

@@ -1,4 +1,4 @@
-// Conversations with a name that clients make here and add to: which thread each of them is, and where it goes on.
+// Conversations with a name that clients make here and add to: which thread each of them is, and where it continues.
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Json, JsonObject, Store } from 'oriel'
@@ -13,7 +13,7 @@ export interface NamedConversation {
   readonly metadata: JsonObject
   /** The thread that it begins in. */
   readonly thread: string
-  /** Where it goes on; undefined while nothing was said. */
+  /** Where it continues; undefined while nothing was said. */
   readonly link?: ChainLink | undefined
 }
 
