@@ -309,7 +309,7 @@ describe.each([false, true])('hidden rounds behind a compaction, streamed: %s', 
     ]) {
       await ask(history, plain)
       const sent = target.upstream.requests.at(-1)
-      expect((sent?.body.messages as readonly unknown[])[0]).toEqual(block)
+      expect([sent?.body.messages].flat()[0]).toEqual(block)
       expect(textIn(sent)).toContain('Never forget: 4711.')
     }
     expect(target.upstream.breaches).toEqual([])
