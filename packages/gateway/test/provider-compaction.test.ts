@@ -4,7 +4,8 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import type { JsonObject } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { logOf, newestThread } from './faults/raw-client.ts'
+import { hundredTools } from './expansion/catalogue.ts'
+import { key, logOf, newestThread } from './faults/raw-client.ts'
 import { openGateway, type Target, type TargetOptions } from './target.ts'
 import { type Action, reply } from './upstream/action.ts'
 import { type Asked, startUpstream } from './upstream/upstream.ts'
@@ -228,6 +229,92 @@ describe('a compaction that nobody here knows', () => {
 })
 
 type Item = OpenAI.Responses.ResponseInputItem
+
+/** A model that looks something up with one of our tools in its answer to the newest message, and says what it says then. */
+function lookingUp(name: string, input: string): (asked: Asked) => Action {
+  return (asked) => {
+    const last = JSON.stringify([asked.body.messages ?? asked.body.input].flat().at(-1))
+    return last.includes('Look it up') ? reply({ calls: [[name, input]] }) : counting(asked)
+  }
+}
+
+/** Few enough that the newest message and the tools stay below the trigger. */
+const few = hundredTools.slice(0, 4)
+
+describe.each([false, true])('hidden rounds behind a compaction, streamed: %s', (isStream) => {
+  const lookups = [
+    ['expand_message', '{"id":"e0"}', { expand: true }],
+    ['find_tool', JSON.stringify({ query: few[2]?.name }), { policy: { tools: 'deferred' } }],
+  ] as const
+
+  it.each(lookups)('[CX1] %s in the format of Anthropic', async (name, input, gateway) => {
+    target = await openGateway({ answer: lookingUp(name, input), gateway })
+    const ask = anthropic(isStream)
+    const tools = few.map(({ parameters, ...one }) => ({ ...one, input_schema: parameters }))
+    const messages: Message[] = []
+    const kinds: string[][] = []
+    for (const text of ['One', 'Two', 'Three', 'Look it up', 'Go on']) {
+      messages.push(user(text === 'Go on' ? text : `${long} ${text}`))
+      const { content } = await ask(messages, { tools })
+      kinds.push(content.map(({ type }) => type))
+      messages.push({ role: 'assistant', content: content as never })
+    }
+    expect(kinds).toEqual([['text'], ['text'], ['text'], ['compaction', 'text'], ['text']])
+    expect(target.upstream.breaches).toEqual([])
+    expect(target.upstream.requests).toHaveLength(6)
+    expect(textIn(target.upstream.requests.at(-1))).toContain(name)
+    expect(textIn(target.upstream.requests.at(-1))).not.toContain('"compaction"')
+    expect(JSON.stringify(messages)).not.toContain(name)
+  })
+
+  it.each(lookups)('[CX1] %s in the format of the Responses', async (name, input, gateway) => {
+    target = await openGateway({ answer: lookingUp(name, input), gateway })
+    const { ask } = responses(isStream)
+    const tools = few.map((one) => ({ type: 'function', strict: false, ...one }))
+    const items: Item[] = []
+    const kinds: string[][] = []
+    for (const text of ['One', 'Two', 'Look it up', 'Go on']) {
+      items.push({ role: 'user', content: text === 'Go on' ? text : `${long} ${text}` })
+      const { output } = await ask(items, { tools })
+      kinds.push(output.map(({ type }) => type))
+      items.push(...(output as Item[]))
+    }
+    expect(kinds).toEqual([['message'], ['message'], ['compaction', 'message'], ['message']])
+    expect(target.upstream.breaches).toEqual([])
+    expect(target.upstream.requests).toHaveLength(5)
+    expect(textIn(target.upstream.requests.at(-1))).toContain(name)
+    expect(textIn(target.upstream.requests.at(-1))).not.toContain('"compaction"')
+    expect(JSON.stringify(items)).not.toContain(name)
+  })
+
+  it('[PC1] a pin before a signed block: the provider takes the request', async () => {
+    target = await openGateway({ answer: counting, compacts: true, contextManagement: 'delegate' })
+    const ask = anthropic(isStream)
+    const plain = { betas: ['compact-2026-09-04'], context_management: undefined }
+    const first = user('Never forget: 4711.')
+    const { content } = await ask([first], plain)
+    const whole = [first, { role: 'assistant', content } as Message]
+    const made = await ask(whole, { ...plain, compaction: { type: 'summarize' } })
+    const thread = await newestThread(target.url)
+    const [said] = (await logOf(target.url, thread)).filter(({ type }) => type === 'message')
+    const pinned = await fetch(`${target.url}/api/threads/${thread}/pin`, {
+      ...{ method: 'POST', body: JSON.stringify({ id: said?.id }) },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    })
+    expect(pinned.ok).toBe(true)
+    const block = { role: 'assistant', content: made.content } as Message
+    for (const history of [
+      [block, user('Which code?')],
+      [...whole, block, user('Which code?')],
+    ]) {
+      await ask(history, plain)
+      const sent = target.upstream.requests.at(-1)
+      expect([sent?.body.messages].flat()[0]).toEqual(block)
+      expect(textIn(sent)).toContain('Never forget: 4711.')
+    }
+    expect(target.upstream.breaches).toEqual([])
+  })
+})
 
 function responses(isStream: boolean) {
   const client = new OpenAI({ baseURL: `${target?.url}/v1`, apiKey: 'fault-key', maxRetries: 0 })
