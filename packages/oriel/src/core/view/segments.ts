@@ -196,19 +196,20 @@ function changed(
   segments: readonly Segment[],
   repairs: (messages: readonly ViewMessage[]) => Pick<Segment, 'messages' | 'repairs'>,
 ): readonly Segment[] {
-  const [only] = segments
-  if (only === undefined) return segments
+  const [first] = segments
   const all = messagesIn(segments)
   const repaired = repairs(all)
   if (repaired.messages === all) return segments
+  // Of a view without messages, a checkpoint may be all that there is.
+  if (first === undefined && repaired.messages.length === 0) return segments
   const told = repairsIn(segments)
   return [
     {
       messages: repaired.messages,
       repairs: [...told, ...repaired.repairs],
       inForce: inForceIn(segments),
-      from: only.from,
-      to: (segments.at(-1) ?? only).to,
+      from: first?.from ?? 0,
+      to: segments.at(-1)?.to ?? 0,
     },
   ]
 }
