@@ -59,6 +59,11 @@ export default defineConfig({
         find: /^oriel\/(langgraph)$/,
         replacement: source('./packages/oriel/src/integrations/$1/index.ts'),
       },
+      {
+        find: /^@oriel\/pi\/messages$/,
+        replacement: source('./packages/plugins/pi/src/messages.ts'),
+      },
+      { find: /^oriel\/project$/, replacement: source('./packages/oriel/src/browser.ts') },
       { find: /^oriel$/, replacement: source('./packages/oriel/src/index.ts') },
       { find: /^@oriel\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },
       { find: /^@oriel\/cli$/, replacement: source('./packages/cli/src/index.ts') },
@@ -78,8 +83,8 @@ export default defineConfig({
     setupFiles: ['./scripts/property-seed.ts'],
     // One worker for each core: the default leaves one core to the main process, which has little to do.
     maxWorkers: '100%',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     projects: [
       { extends: true, test: { name: 'unit', include: unit, exclude: [...ignored, ...slow] } },
       { extends: true, test: { name: 'system', include: system, exclude: ignored } },

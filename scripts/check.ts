@@ -82,7 +82,8 @@ async function check(scratch: string, isQuick: boolean): Promise<void> {
   }
   // Without a build there is nothing to pack.
   const isPacked = !isQuick && !failedSteps.includes('build')
-  for (const step of isPacked ? packageSteps(scratch) : []) {
+  const alone = command('alone', 'node', 'scripts/alone/run.ts', scratch)
+  for (const step of isPacked ? [...packageSteps(scratch), alone] : []) {
     if (!(await report(step))) failedSteps.push(step.name)
   }
   const failed = counts.failed + failedSteps.length

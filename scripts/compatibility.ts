@@ -29,6 +29,7 @@ const importOf: Readonly<Record<string, string>> = {
   openai: 'oriel/openai',
   pg: 'oriel/postgres',
   vitest: 'oriel/testing',
+  zod: 'oriel/ai-sdk',
 }
 
 /** The whole page. */
@@ -53,7 +54,7 @@ ${table(
   published.map(({ name, engines }) => [code(name), code(engines.node)]),
 )}
 
-\`oriel/project\` needs no module of Node: browsers, edge functions, Deno and Bun. Its bundle is tested in Node without Node's globals, not in Deno and Bun themselves.
+\`oriel/project\` needs no module of Node: browsers, edge functions, Deno and Bun. Its bundle is tested in Node without Node's globals. The tarball ran once in Deno 2.9.6 (2026-11-18): 30 projections (six presets, five formats) had the bytes of Node 24 and Node 20, and a thread with the memory store worked. Next.js 16.4.6 built with Turbopack and with webpack, \`oriel/project\` in a page and a SQLite thread in a route; the build of Turbopack was served. It was not tried in Bun, whose npm package has no binary here.
 
 ## Databases
 

@@ -86,8 +86,12 @@ export const layers: readonly Layer[] = [
   { path: `${source}/testing`, imports: [source], packages: /^(?!@oriel\/)/ },
   { path: 'packages/gateway', imports: [], packages: /^(?!@oriel\/cli|oriel\/(src|dist)\/)/ },
   { path: 'packages/cli', imports: [], packages: /^(?!oriel\/(src|dist)\/)/ },
-  // What users may use, and nothing of the gateway.
-  { path: 'packages/plugins', imports: [], packages: /^(?!oriel\/(?!agents$)|@oriel\/)/ },
+  // What users may use, and nothing of the gateway. OpenClaw's messages are those of pi.
+  {
+    path: 'packages/plugins',
+    imports: [],
+    packages: /^(?!oriel\/(?!agents$)|@oriel\/(?!pi\/messages$))/,
+  },
   // The page is built for browsers. It knows the gateway by the types in contract.ts, and how an answer streams.
   {
     path: 'packages/studio/src',

@@ -34,11 +34,15 @@ const rows: readonly (readonly [what: string, patterns: readonly RegExp[]])[] = 
   ['without all three', [languages, formats, windows]],
 ]
 
+/** Minified bytes by folder. */
+const folders = new Map<string, number>()
+
 for (const [what, patterns] of rows) {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     stdin: { contents: "export { project } from './browser.ts'", resolveDir: source, loader: 'ts' },
     ...{ bundle: true, minify: true, write: false, charset: 'utf8', logLevel: 'silent' },
-    ...{ platform: 'neutral', format: 'esm', plugins: [without(patterns)] },
+    ...{ platform: 'neutral', format: 'esm', metafile: true, plugins: [without(patterns)] },
+    absWorkingDir: source,
   })
   const bytes = outputFiles[0]?.contents ?? new Uint8Array()
   const kilobytes = (size: number): string => (size / 1000).toFixed(1).padStart(7)
@@ -47,5 +51,18 @@ for (const [what, patterns] of rows) {
     gzipSync(bytes, { level: 9 }).length,
     brotliCompressSync(bytes).length,
   ]
+  const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs))
+  for (const [path, { bytesInOutput }] of patterns.length === 0 ? inputs : []) {
+    const folder = path.includes('/')
+      ? path.split('/').slice(0, 2).join('/')
+      : 'project.ts and its steps'
+    const name = folder.endsWith('.ts') && folder.includes('/') ? folder.split('/')[0] : folder
+    folders.set(String(name), (folders.get(String(name)) ?? 0) + bytesInOutput)
+  }
   process.stdout.write(`${what.padEnd(60)}${sizes.map(kilobytes).join('')}\n`)
+}
+
+process.stdout.write('\nWhere the minified bytes are:\n')
+for (const [name, size] of [...folders].sort(([, a], [, b]) => b - a)) {
+  process.stdout.write(`${name.padEnd(60)}${(size / 1000).toFixed(1).padStart(7)}\n`)
 }

@@ -99,6 +99,7 @@ export function openPointsOf({ manifests, changelog }: Sources): readonly string
 const loadedFiles: Readonly<Record<string, readonly string[]>> = {
   '@oriel/gateway': ['dist/studio/index.html', 'agents/demo.json'],
   '@oriel/claude-code': ['.claude-plugin/plugin.json', 'hooks/hooks.json'],
+  '@oriel/openclaw': ['openclaw.plugin.json'],
 }
 
 /** What is missing in a tarball, and what does not belong there. */

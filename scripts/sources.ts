@@ -7,6 +7,7 @@ import { registerHooks } from 'node:module'
 const sources: Readonly<Record<string, string>> = {
   oriel: '../packages/oriel/src/index.ts',
   'oriel/agents': '../packages/oriel/src/integrations/agents.ts',
+  'oriel/project': '../packages/oriel/src/browser.ts',
   'oriel/providers': '../packages/oriel/src/providers/index.ts',
   'oriel/compat': '../packages/oriel/src/compat/index.ts',
   'oriel/inspect': '../packages/oriel/src/inspect/index.ts',

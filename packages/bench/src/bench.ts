@@ -13,6 +13,7 @@ const names = [
   'stores',
   'postgres',
   'session',
+  'studio',
   'load/load',
 ]
 const root = join(import.meta.dirname, '../../..')

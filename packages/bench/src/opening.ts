@@ -7,9 +7,7 @@ import { race } from './harness.ts'
 import { type Entry, memoryStore, openThread, type Store, sqliteStore } from './oriel.ts'
 import { figure, progress, type Table, words } from './report.ts'
 
-export const smallThread = 2000
-/** The file that holds a thread of that many messages afterwards. */
-export const smallFile = `opening-${smallThread}.db`
+const smallThread = 2000
 /** About 100,000 entries, edits and requests included. */
 const largeThread = 62_000
 /** Entries in one append while a thread is copied. */

@@ -1,6 +1,7 @@
 // Evidence within one lookup: the share of the turns that answer a question which the view shows word for word, or which are among the first
 // results of a search for that very question, on LongMemEval-S and BEAM 100K. The view is that of `recommended` within 25,000 tokens, after
-// the whole conversation. The data is not in this repository:
+// the whole conversation. Beside it the share of the turns of which the view lists at least the beginning, with the id that shows them whole.
+// The data is not in this repository:
 //
 //   node src/search.ts <clone of adaptive_hybrid_compaction> <clone of BEAM>
 //
@@ -40,7 +41,7 @@ async function measure(name: string, tasks: Iterable<Task>): Promise<void> {
   let number = -1
   for (const task of tasks) {
     number += 1
-    const { search: own, visible } = await ours(task)
+    const { search: own, visible, begun } = await ours(task)
     const searches: Record<string, Search> = {
       'the view alone': () => [],
       'thread.search': own,
@@ -51,18 +52,24 @@ async function measure(name: string, tasks: Iterable<Task>): Promise<void> {
     for (const question of task.questions) {
       for (const [method, search] of Object.entries(searches)) {
         const found = await search(question.text)
-        tallyOf(rows, method).add(question, found, visible)
+        tallyOf(rows, method).add(question, found, visible, begun)
         if (method !== 'thread.search') continue
-        tallyOf(kinds, question.kind).add(question, found, visible)
+        tallyOf(kinds, question.kind).add(question, found, visible, begun)
         tallyOf(kinds, number % 2 === 0 ? 'misses read' : 'misses not read').add(
           question,
           found,
           visible,
+          begun,
         )
         for (const role of ['user', 'assistant'] as const) {
           const evidence = question.evidence.filter((turn) => task.turns[turn]?.role === role)
           if (evidence.length > 0)
-            tallyOf(kinds, `what the ${role} said`).add({ ...question, evidence }, found, visible)
+            tallyOf(kinds, `what the ${role} said`).add(
+              { ...question, evidence },
+              found,
+              visible,
+              begun,
+            )
         }
       }
     }
@@ -72,7 +79,7 @@ async function measure(name: string, tasks: Iterable<Task>): Promise<void> {
     [`${name}, by kind`, kinds],
   ] as const) {
     console.log(
-      `\n${title}\n| | evidence turns | search at 10 | visible or at 10 | questions with all of it |\n|---|---|---|---|---|`,
+      `\n${title}\n| | evidence turns | search at 10 | visible or at 10 | begun or at 10 | questions with all of it |\n|---|---|---|---|---|---|`,
     )
     for (const [method, tally] of tallies) console.log(`| ${method} | ${tally.line()} |`)
   }
@@ -82,15 +89,22 @@ class Tally {
   #evidence = 0
   #ten = 0
   #either = 0
+  #begun = 0
   #questions = 0
   #whole = 0
 
-  add({ evidence }: Question, found: readonly number[], visible: ReadonlySet<number>): void {
+  add(
+    { evidence }: Question,
+    found: readonly number[],
+    visible: ReadonlySet<number>,
+    begun: ReadonlySet<number>,
+  ): void {
     const ten = new Set(found.slice(0, 10))
     const either = evidence.filter((turn) => ten.has(turn) || visible.has(turn)).length
     this.#evidence += evidence.length
     this.#ten += evidence.filter((turn) => ten.has(turn)).length
     this.#either += either
+    this.#begun += evidence.filter((turn) => ten.has(turn) || begun.has(turn)).length
     this.#questions += 1
     if (either === evidence.length) this.#whole += 1
   }
@@ -101,6 +115,7 @@ class Tally {
       this.#evidence,
       share(this.#ten, this.#evidence),
       share(this.#either, this.#evidence),
+      share(this.#begun, this.#evidence),
       share(this.#whole, this.#questions),
     ].join(' | ')
   }
@@ -112,9 +127,14 @@ function tallyOf(tallies: Map<string, Tally>, name: string): Tally {
   return tally
 }
 
-async function ours({
-  turns,
-}: Task): Promise<{ readonly search: Search; readonly visible: ReadonlySet<number> }> {
+/** Characters of a turn by which it is recognised. */
+const beginning = 60
+
+async function ours({ turns }: Task): Promise<{
+  readonly search: Search
+  readonly visible: ReadonlySet<number>
+  readonly begun: ReadonlySet<number>
+}> {
   const thread = await openThread({ id: 'task', store: memoryStore(), policy: 'recommended' })
   const positions = new Map<string, number>()
   for (let from = 0; from < turns.length; from += 100) {
@@ -124,9 +144,15 @@ async function ours({
   const view = await thread.view<{ readonly content: unknown }>({ budget })
   if (view.tokens.after > budget) throw new Error(`a view of ${view.tokens.after} tokens`)
   const text = view.messages.map(({ content }) => String(content)).join('\n')
-  const shown = turns.flatMap(({ content }, turn) => (text.includes(content.trim()) ? [turn] : []))
+  const shown = (length?: number): ReadonlySet<number> =>
+    new Set(
+      turns.flatMap(({ content }, turn) =>
+        text.includes(content.trim().slice(0, length)) ? [turn] : [],
+      ),
+    )
   return {
-    visible: new Set(shown),
+    visible: shown(),
+    begun: shown(beginning),
     search: async (query) =>
       (await thread.search(query, { limit: 10 })).map(({ id }) => positions.get(id) ?? -1),
   }

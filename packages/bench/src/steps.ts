@@ -6,7 +6,7 @@ import { trimMessages } from '@langchain/core/messages'
 import { pruneMessages } from 'ai'
 import { conversationOf, type Step, turnOf } from './agent.ts'
 import type { ChatMessage } from './conversations.ts'
-import { type Contender, race, type Timing } from './harness.ts'
+import { type Contender, type RaceOptions, race, type Timing } from './harness.ts'
 import {
   memoryStore,
   openThread,
@@ -138,7 +138,8 @@ async function raceAll() {
     contenders.push(...statelessContenders(size))
     for (const way of ways) contenders.push((await growingThread(size, way)).contender)
   }
-  return raceSized(contenders)
+  // Short lists need many calls until the engine has made fast what they run.
+  return raceSized(contenders, { rounds: 30, warmUps: 10 })
 }
 
 /** Each preset is raced alone, because a heap with 100,000 messages slows down others. */
@@ -158,9 +159,13 @@ async function racePresets() {
   return { threadTimings, work }
 }
 
-async function raceSized(contenders: readonly Sized[]) {
+async function raceSized(
+  contenders: readonly Sized[],
+  { rounds = 15, warmUps = 3 }: Pick<RaceOptions, 'rounds' | 'warmUps'> = {},
+) {
   const results = await race(contenders, {
-    rounds: 15,
+    rounds,
+    warmUps,
     clock: 'cpu',
     onRound: (done, of) => progress(`steps: round ${done} of ${of}`),
   })
@@ -199,7 +204,7 @@ function statelessContenders(size: number): readonly Sized[] {
   const isTooSlow = (row: string): boolean => row === 'trimMessages, estimate' && size > baseSize
   const contenders = Object.entries(calls).filter(([row]) => !isTooSlow(row))
   return contenders.map(([row, call]) => {
-    const whole = conversationOf(size + 20 * callsPerRun * messagesPerCall)
+    const whole = conversationOf(size + 40 * callsPerRun * messagesPerCall)
     const list: GrowingList = { messages: [], langchain: [], aiSdk: [] }
     const grow = (to: number): void => {
       const added = whole.slice(list.messages.length, to)

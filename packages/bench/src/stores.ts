@@ -2,15 +2,16 @@
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { conversationOf } from './agent.ts'
+import { conversationOf, turnOf } from './agent.ts'
 import { type ChatMessage, readCorpus } from './conversations.ts'
 import { fileSystemOf, fsyncContender, RawTable, withFolder } from './disk.ts'
 import { type Contender, race, type Timing } from './harness.ts'
-import { openingTable, smallFile, smallThread } from './opening.ts'
+import { openingTable } from './opening.ts'
 import {
   decode,
   type Entry,
   openThread,
+  type PolicyInput,
   prepare,
   resolveCounter,
   State,
@@ -136,7 +137,8 @@ async function sizeTable(folder: string): Promise<Table> {
   raw.insertTogether(lists.flat().map((message) => JSON.stringify(message)))
   raw.close()
   const payload = bytesOf(lists.flat())
-  const stepwise = bytesOf(conversationOf(smallThread))
+  const played = bytesOf(conversationOf(playedMessages))
+  for (const [policy, file] of Object.entries(playedFiles)) await play(join(folder, file), policy)
   const row = (what: string, file: string, bytes: number): Row => {
     const size = statSync(join(folder, file)).size
     return {
@@ -151,12 +153,41 @@ async function sizeTable(folder: string): Promise<Table> {
     rows: [
       row(`raw rows: ${name}`, 'raw-size.db', payload),
       row(`sqliteStore: ${name}`, 'size.db', payload),
-      row(`sqliteStore: ${words(smallThread)} messages, a view a step`, smallFile, stepwise),
+      ...Object.entries(playedFiles).map(([policy, file]) =>
+        row(
+          `sqliteStore: ${words(playedMessages)} messages, a view a step, ${policy}, indexed`,
+          file,
+          played,
+        ),
+      ),
     ],
     notes: [
       'Payload: the messages as JSON in UTF-8. Files after closing, when the write log is empty.',
     ],
   }
+}
+
+const playedMessages = 2000
+const playedFiles: Readonly<Record<string, string>> = {
+  'history-window': 'played-window.db',
+  recommended: 'played-recommended.db',
+}
+
+/** A thread with a view at every step, in the file, with all of it in the search index. */
+async function play(path: string, policy: string): Promise<void> {
+  const store = sqliteStore(path)
+  const thread = await openThread({ id: 'played', tenant, store, policy: policy as PolicyInput })
+  let messages = 0
+  for (let turn = 0; messages < playedMessages; turn++) {
+    for (const step of turnOf(turn)) {
+      await thread.append(step, { format: 'openai-chat' })
+      await thread.view()
+      messages += step.length
+    }
+    progress(`stores: playing ${messages} of ${playedMessages} messages`)
+  }
+  await thread.search('retry the total')
+  await store.close()
 }
 
 function bytesOf(messages: readonly ChatMessage[]): number {

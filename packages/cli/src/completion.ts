@@ -1,6 +1,6 @@
 // Shell completion: commands, options, and the values that options name. Made from the same table as the help.
 
-import { OrielError } from 'oriel'
+import { OrielError } from 'oriel/project'
 
 export interface CompletedCommand {
   readonly name: string

@@ -84,7 +84,10 @@ describe('oriel', () => {
     expect(stdout).toContain('--no-content')
     expect(stdout).not.toContain('simulate')
     expect(await oriel(['help'])).toEqual(alone)
-    expect(await oriel(['help', 'inspect'])).toEqual(alone)
+    expect(await oriel(['help', 'inspect'])).toEqual({ code, stdout, stderr: '' })
+    for (const part of ['About', 'Options', 'Exit codes', 'Examples', 'with --strict']) {
+      expect(stdout).toContain(part)
+    }
     expect(Math.max(...alone.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(
       100,
     )
@@ -99,16 +102,49 @@ describe('oriel', () => {
   it.each([
     [['inspekt'], "oriel: there is no command 'inspekt'; did you mean oriel inspect."],
     [['a.jsonl'], "oriel: there is no command 'a.jsonl'; to look at a file: oriel inspect <file>."],
-    [['inspect', '--colour'], 'oriel: unknown option --colour; oriel --help lists the options.'],
+    [
+      ['inspect', '--colour'],
+      'oriel: unknown option --colour; oriel inspect --help lists the options.',
+    ],
     [
       ['serve', '--polcy', 'recommended'],
-      'oriel: unknown option --polcy, did you mean --policy; oriel --help lists the options.',
+      'oriel: unknown option --polcy, did you mean --policy; oriel serve --help lists the options.',
     ],
     [
       ['simulate', 'x', '--longcache'],
-      'oriel: unknown option --longcache, did you mean --long-cache; oriel --help',
+      'oriel: unknown option --longcache, did you mean --long-cache; oriel simulate --help',
     ],
-    [['inspect', '--top'], 'oriel: option --top <rows> value is missing; oriel --help'],
+    [['inspect', '--top'], 'oriel: --top needs a value: --top <rows>; oriel inspect --help lists'],
+    [['inspect', '--top', '-3'], 'oriel: unknown option -3; a value that begins with - needs a ='],
+    [['inspect', '--foo'], 'oriel: unknown option --foo; oriel inspect --help lists the options.'],
+    [['--foo'], 'oriel: unknown option --foo; oriel --help lists the options.'],
+    [['help', 'inspct'], "oriel: there is no command 'inspct'; did you mean oriel inspect."],
+    [['serve', 'extra'], "oriel: oriel serve takes options only; got 'extra'."],
+    [['doctor', 'extra'], "oriel: oriel doctor takes options only; got 'extra'."],
+    [['export', 'extra'], "oriel: oriel export takes options only; got 'extra'."],
+    [['export', '--until', 'x'], 'oriel: --until must be the seq of an entry'],
+    [['search'], 'oriel: say what to find: oriel search <query>.'],
+    [['search', 'x', '--limit', '0'], 'oriel: --limit must be a whole number from 1 to 100.'],
+    [['search', 'x', '--url', 'here'], 'oriel: --url must be the address of a gateway'],
+    [['context'], 'oriel: name one thread: oriel context <id>.'],
+    [['import'], 'oriel: name the file to import, or - for standard input.'],
+    [['import', 'nothing'], 'oriel: nothing: there is no such file; check the path.'],
+    [['completion', 'tcsh'], 'oriel: completion needs the name of a shell: bash, zsh, fish.'],
+    [['connect', 'nosuch'], "oriel: there is no agent 'nosuch'. Known are: claude-code"],
+    [['connect', '--how', 'x'], 'oriel: --how must be base-url or plugin, not x.'],
+    [['serve', '--port', 'abc'], "oriel: --port must be a number from 0 to 65535; got 'abc'."],
+    [['serve', '--log', 'xml'], "oriel: --log takes text or json; got 'xml'."],
+    [['serve', '--expand', 'maybe'], "oriel: --expand takes auto, always or never; got 'maybe'."],
+    [['serve', '--config', 'none'], "oriel: --config: the file 'none' does not exist."],
+    [['serve', '--upstream', 'here'], 'oriel: The base URL of the upstream'],
+    [['simulate', '--workers', '0'], 'oriel: --workers must be a whole number above 0'],
+    [['simulate', '--prices', 'none'], "oriel: --prices: no provider or model is called 'none'"],
+    [['simulate', '--fail-if', 'bad'], "oriel: --fail-if: 'bad' is no comparison"],
+    [['inspect', '--tokens', 'x'], "oriel: --tokens cannot be 'x'; allowed: estimate, o200k."],
+    [['inspect', '--format', 'x'], "oriel: --format cannot be 'x'; allowed: openai-chat"],
+    [['inspect', '--top', '5', '--top', '6'], 'oriel: --top takes one value; give it once.'],
+    [['inspect', '--budget', '0'], 'oriel: --budget must be a whole number above 0'],
+    [['doctor', '--data', '/nowhere'], 'oriel: there is no store at /nowhere/oriel.db'],
     [
       ['inspect', '--top', 'x'],
       "oriel: --top must be a whole number above 0, such as 20 or 32k; got 'x'",

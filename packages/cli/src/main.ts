@@ -2,31 +2,13 @@
 // sentence.
 
 import { readFileSync } from 'node:fs'
-import { tuneHeap } from '@oriel/gateway'
 import { cac } from 'cac'
-import { formatNames, OrielError, presets } from 'oriel'
-import { nearestName } from 'oriel/internal'
+import { formatNames, OrielError, presets } from 'oriel/project'
 import { type CompletedCommand, completionScript } from './completion.ts'
-import { connect, disconnect } from './connect/command.ts'
-import { readConnectSettings } from './connect/settings.ts'
-import { context } from './context/command.ts'
-import { doctor } from './doctor/command.ts'
-import { readDoctorSettings } from './doctor/settings.ts'
-import { defaultFolder } from './doctor/store-options.ts'
-import { exportThreads } from './export/command.ts'
-import { readExportSettings } from './export/settings.ts'
+import { defaultFolder, defaultPort, defaultTop, exactMegabytes } from './defaults.ts'
 import { renderHelp } from './help.ts'
-import { importThreads } from './import/command.ts'
-import { readImportSettings } from './import/settings.ts'
-import { inspect } from './inspect/command.ts'
-import { defaultTop, exactMegabytes, type RawOptions, readSettings } from './inspect/settings.ts'
+import type { RawOptions } from './inspect/settings.ts'
 import { clean } from './render/text.ts'
-import { search } from './search/command.ts'
-import { readContextSettings, readSearchSettings } from './search/settings.ts'
-import { serve } from './serve/command.ts'
-import { defaultPort, readServeSettings } from './serve/settings.ts'
-import { simulateCommand } from './simulate/command.ts'
-import { readSimulateSettings } from './simulate/settings.ts'
 import { colorsFor, processTerminal, type Terminal } from './terminal.ts'
 
 type Cli = ReturnType<typeof cac>
@@ -65,26 +47,16 @@ export async function main(
       return 0
     }
     const command = cli.matchedCommand
-    const isAsking = cli.args.length === 0 || cli.args[0] === 'help'
+    const [word, topic] = cli.args
+    const isAsking = word === undefined || word === 'help'
     if (cli.options.help === true || (command === undefined && isAsking)) {
-      checkOptions(cli)
-      stdout.write(renderHelp(cli, colorsFor(stdout, env)))
+      await checkOptions(cli)
+      const about = command ?? (topic === undefined ? undefined : await commandNamed(cli, topic))
+      stdout.write(renderHelp(cli, colorsFor(stdout, env), about))
       return 0
     }
-    if (command === undefined) {
-      const meant = nearestName(
-        String(cli.args[0]),
-        cli.commands.map(({ name }) => name),
-        2,
-      )
-      const hint =
-        meant === undefined
-          ? 'to look at a file: oriel inspect <file>'
-          : `did you mean oriel ${meant}`
-      const problem = `there is no command '${cli.args[0]}'; ${hint}.`
-      throw new OrielError('invalid-option', problem)
-    }
-    checkOptions(cli)
+    if (command === undefined) throw await unknownCommand(cli, String(word))
+    await checkOptions(cli)
     return await run(cli, command.name, terminal)
   } catch (error) {
     stderr.write(`oriel: ${explain(error)}\n`)
@@ -92,36 +64,84 @@ export async function main(
   }
 }
 
-function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
+async function commandNamed(cli: Cli, name: string): Promise<Cli['commands'][number]> {
+  const command = cli.commands.find((one) => one.name === name)
+  if (command === undefined) throw await unknownCommand(cli, name)
+  return command
+}
+
+async function unknownCommand({ commands }: Cli, name: string): Promise<OrielError> {
+  const meant = await nearest(
+    name,
+    commands.map((command) => command.name),
+  )
+  const hint =
+    meant === undefined ? 'to look at a file: oriel inspect <file>' : `did you mean oriel ${meant}`
+  return new OrielError('invalid-option', `there is no command '${name}'; ${hint}.`)
+}
+
+/** The name that was probably meant: a short one allows one edit, a longer one two. */
+async function nearest(name: string, known: readonly string[]): Promise<string | undefined> {
+  const { nearestName } = await import('oriel/internal')
+  return nearestName(
+    name,
+    known.filter((one) => one.length > 1),
+    name.length < 4 ? 1 : 2,
+  )
+}
+
+/** Runs a command. Only its own modules are loaded: help and mistakes need none of them. */
+async function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
   const options = optionsOf(cli)
+  const { env } = terminal
   switch (command) {
     case 'completion':
       terminal.stdout.write(completionScript(filesOf(cli)[0], completed(cli)))
-      return Promise.resolve(0)
-    case 'doctor':
-      cli.matchedCommand?.checkUnusedArgs()
+      return 0
+    case 'doctor': {
+      checkNoArguments(cli)
+      const { doctor, readDoctorSettings } = await import('./doctor/index.ts')
       return doctor(readDoctorSettings(options), terminal)
-    case 'serve':
-      cli.matchedCommand?.checkUnusedArgs()
+    }
+    case 'serve': {
+      checkNoArguments(cli)
+      const { serve, readServeSettings, tuneHeap } = await import('./serve/index.ts')
       tuneHeap()
-      return serve(readServeSettings(options, terminal.env), terminal)
-    case 'export':
-      cli.matchedCommand?.checkUnusedArgs()
+      return serve(readServeSettings(options, env), terminal)
+    }
+    case 'export': {
+      checkNoArguments(cli)
+      const { exportThreads, readExportSettings } = await import('./export/index.ts')
       return exportThreads(readExportSettings(options), terminal)
-    case 'import':
+    }
+    case 'import': {
+      const { importThreads, readImportSettings } = await import('./import/index.ts')
       return importThreads(readImportSettings(filesOf(cli), options), terminal)
-    case 'search':
-      return search(readSearchSettings(filesOf(cli), options, terminal.env), terminal)
-    case 'context':
-      return context(readContextSettings(filesOf(cli), options, terminal.env), terminal)
-    case 'connect':
+    }
+    case 'search': {
+      const { search, readSearchSettings } = await import('./search/index.ts')
+      return search(readSearchSettings(filesOf(cli), options, env), terminal)
+    }
+    case 'context': {
+      const { context, readContextSettings } = await import('./context/index.ts')
+      return context(readContextSettings(filesOf(cli), options, env), terminal)
+    }
+    case 'connect': {
+      const { connect, readConnectSettings } = await import('./connect/index.ts')
       return connect(readConnectSettings(filesOf(cli), options), terminal)
-    case 'disconnect':
+    }
+    case 'disconnect': {
+      const { disconnect } = await import('./connect/index.ts')
       return disconnect(filesOf(cli), { isJson: options.json === true }, terminal)
-    case 'simulate':
+    }
+    case 'simulate': {
+      const { simulateCommand, readSimulateSettings } = await import('./simulate/index.ts')
       return simulateCommand(filesOf(cli), readSimulateSettings(options), terminal)
-    default:
+    }
+    default: {
+      const { inspect, readSettings } = await import('./inspect/index.ts')
       return inspect(filesOf(cli), readSettings(options), terminal)
+    }
   }
 }
 
@@ -265,7 +285,7 @@ function addKeeping(cli: Cli): void {
       .option('--until <seq>', 'Only up to this entry, of one thread')
       .option('--json', 'Print the summary as JSON, for machines'),
     cli
-      .command('import <file>', 'Read an export, or a history in a format that inspect reads')
+      .command('import <...files>', 'Read exports, or histories in a format that inspect reads')
       .option('--format <name>', 'The format of a history; else it is detected')
       .option('--json', 'Print JSON, for machines'),
   ]
@@ -303,31 +323,47 @@ function filesOf(cli: Cli): readonly string[] {
 }
 
 /** Rejects unknown options, and options without their value. */
-function checkOptions(cli: Cli): void {
+async function checkOptions(cli: Cli): Promise<void> {
   const command = cli.matchedCommand ?? cli.globalCommand
   try {
     command.checkUnknownOptions()
+    command.checkOptionValue()
   } catch (error) {
-    throw withMeant(error, command.options)
+    throw await explained(error, cli)
   }
-  command.checkOptionValue()
 }
 
-/** Names the option that was probably meant. */
-function withMeant(
-  error: unknown,
-  options: readonly { readonly names: readonly string[] }[],
-): unknown {
-  const given = error instanceof Error && /--([\w-]+)/.exec(error.message)?.[1]
-  if (!given) return error
+/** The parser's error as a sentence that says what to do. */
+async function explained(error: unknown, { matchedCommand, globalCommand }: Cli): Promise<unknown> {
+  if (!(error instanceof Error)) return error
+  const command = matchedCommand ?? globalCommand
+  const where = `${matchedCommand === undefined ? 'oriel' : `oriel ${matchedCommand.name}`} --help lists the options`
+  const [, rawName] = /option `(.+)` value is missing/.exec(error.message) ?? []
+  if (rawName !== undefined) {
+    const [option = ''] = rawName.split(' ')
+    return new OrielError('invalid-option', `${option} needs a value: ${rawName}; ${where}.`)
+  }
+  const [, given] = /Unknown option `(.+)`/.exec(error.message) ?? []
+  if (given === undefined) return error
+  if (/^-\d/.test(given)) {
+    const problem = `unknown option ${given}; a value that begins with - needs a = before it, such as --top=${given}`
+    return new OrielError('invalid-option', `${problem}.`)
+  }
   const dashed = (name: string): string =>
     name.replaceAll(/[A-Z]/g, (one) => `-${one.toLowerCase()}`)
-  const meant = nearestName(
-    dashed(given),
-    options.flatMap(({ names }) => names.map(dashed)),
+  const known = [...command.options, ...globalCommand.options].flatMap(({ names }) =>
+    names.map(dashed),
   )
-  if (meant !== undefined) error.message += `, did you mean --${meant}`
-  return error
+  const meant = given.startsWith('--') ? await nearest(dashed(given.slice(2)), known) : undefined
+  const hint = meant === undefined ? '' : `, did you mean --${meant}`
+  return new OrielError('invalid-option', `unknown option ${given}${hint}; ${where}.`)
+}
+
+/** Rejects arguments of a command that takes none. */
+function checkNoArguments({ matchedCommand, args }: Cli): void {
+  if (args.length === 0) return
+  const problem = `oriel ${matchedCommand?.name} takes options only; got '${args[0]}'`
+  throw new OrielError('invalid-option', `${problem}.`)
 }
 
 function version(): string {

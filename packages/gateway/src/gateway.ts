@@ -445,7 +445,7 @@ function withPages(routes: readonly Route[], folder: string | undefined): readon
   const all: readonly Route[] = [
     ...routes,
     description,
-    ...['/', '/chat', '/settings', '/threads', '/threads/:id'].map(page),
+    ...['/', '/chat', '/memory', '/settings', '/threads', '/threads/:id'].map(page),
     {
       method: 'GET',
       path: '/assets/*',

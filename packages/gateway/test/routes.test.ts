@@ -148,6 +148,7 @@ describe('the table', () => {
         '/assets/*',
         '/chat',
         '/healthz',
+        '/memory',
         '/settings',
         '/threads',
         '/threads/:id',

@@ -2,6 +2,7 @@
 
 import type { Block } from './core/log/block.ts'
 import type { Edit } from './core/log/entry.ts'
+import { OrielError } from './core/log/errors.ts'
 import { firstOf } from './core/state/edits.ts'
 import { foldOpenLoop, loopStart } from './core/state/open-loop.ts'
 import { waitsFrom, withoutUnboundReasoning } from './core/state/reasoning.ts'
@@ -120,6 +121,26 @@ export function assemble(
   }
   const first = fittedFrom(state, { fitted, bound, checkpoint, planned })
   return first === Infinity ? assembled : Object.assign(assembled, { fittedFrom: first })
+}
+
+/**
+ * The same within what the model can read, where the caller gave no budget. What nothing can make fit is shown as it is: the provider says
+ * what is wrong with it, and knows better than a catalogue.
+ */
+export function assembleWithin(
+  state: State,
+  planned: readonly Edit[],
+  { window, ...options }: AssembleOptions & { readonly window: number | undefined },
+): { readonly assembled: Assembled; readonly budget: number | undefined } {
+  const { budget } = options
+  if (budget === undefined && window !== undefined) {
+    try {
+      return { assembled: assemble(state, planned, { ...options, budget: window }), budget: window }
+    } catch (error) {
+      if (!OrielError.is(error, 'cannot-project')) throw error
+    }
+  }
+  return { assembled: assemble(state, planned, options), budget }
 }
 
 const segmentTokens = perSegmentOf('tokens', (state, { messages }) => viewTokens(state, messages))

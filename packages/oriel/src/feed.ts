@@ -5,8 +5,9 @@ import { entryId } from './core/log/ids.ts'
 import { prepare } from './core/log/prepare.ts'
 import { waitsFrom } from './core/state/reasoning.ts'
 import { State } from './core/state/state.ts'
-import { isCheckpoint, type PlanContext, plan } from './plan.ts'
+import { type PlanContext, plan, windowBudget } from './plan.ts'
 import type { Policy } from './policy/schema.ts'
+import { isCheckpoint } from './propose.ts'
 
 export type FeedContext = Omit<PlanContext, 'cache'>
 
@@ -51,6 +52,11 @@ export class Feed {
     if (!isSteady(this.#policy) || this.#hasSigned) return edits
     for (const edit of edits) this.state.adopt(edit)
     return []
+  }
+
+  /** What the view may use where its caller gave no budget. */
+  windowBudget(planned: readonly Edit[]): number | undefined {
+    return windowBudget(this.state, planned, this.#policy, this.#context)
   }
 
   #append(drafts: readonly Draft[]): void {

@@ -85,6 +85,13 @@ export type {
   Violation,
   WireFormat,
 } from './providers/format.ts'
+export type {
+  AnthropicMessage,
+  GeminiContent,
+  MessageOf,
+  MessageTypes,
+  OpenAIChatMessage,
+} from './providers/message-types.ts'
 export { decode, encode, formatNames, validate, wireFormats } from './providers/registry.ts'
 export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
 export {

@@ -1,10 +1,12 @@
 // What changes now: rules propose, the schedule decides. Used by `project` and by the thread.
 
+import type { Edit } from './core/log/entry.ts'
 import { waitsFrom } from './core/state/reasoning.ts'
 import type { State } from './core/state/state.ts'
+import { isSurelyBelow, requestTokens } from './core/state/weight.ts'
 import type { Policy } from './policy/schema.ts'
-import { type ProposeContext, propose } from './propose.ts'
-import { limitOf, scaleOf } from './rules/compaction.ts'
+import { isCheckpoint, type ProposeContext, propose } from './propose.ts'
+import { limitOf, readableBy, scaleOf } from './rules/compaction.ts'
 import { type CacheState, type Decision, decide, takingEffectNow } from './schedule/cache-aware.ts'
 import { type Prices, usualPrices } from './schedule/cache-rules.ts'
 import { contextWindowOf } from './schedule/context-window.ts'
@@ -35,11 +37,16 @@ export function plan(state: State, policy: Policy, context: PlanContext): Decisi
   return withoutWaiting(state, decide(state, proposed, { cache, prices }))
 }
 
-/** In a tool loop with signed reasoning, what would take effect now waits for its end, although it fell due before. */
+/**
+ * In a tool loop with signed reasoning, what would take effect now waits for its end, although it fell due before. A checkpoint is proposed
+ * there only where it cannot wait.
+ */
 function withoutWaiting(state: State, decision: Decision): Decision {
   const waits = waitsFrom(state)
   if (waits === Infinity) return decision
-  const edits = decision.edits.filter(({ since = Infinity }) => since < waits)
+  const edits = decision.edits.filter(
+    (edit) => (edit.since ?? Infinity) < waits || isCheckpoint(edit),
+  )
   return { ...decision, edits, cause: edits.length === 0 ? 'none' : decision.cause }
 }
 
@@ -65,19 +72,37 @@ export function windowFor(
   return { ...window, price }
 }
 
+/** Less than this is no model's window: it only starts checkpoints. */
+const leastLimit = 2000
+
+/**
+ * What a request may use where its caller gave no budget: nothing that a policy shows may be longer than what the model can read. Undefined
+ * while it is not, where nobody knows the model's window, and without a policy, which changes nothing.
+ */
+export function windowBudget(
+  state: State,
+  planned: readonly Edit[],
+  { schedule: _, ...parts }: Policy,
+  context: Pick<PlanContext, 'frameTokens' | 'measured' | 'contextWindow'>,
+): number | undefined {
+  const isPlain = Object.values(parts).every((part) => part === undefined)
+  const limit = isPlain ? Infinity : readableBy(parts.compaction ?? {}, context.contextWindow)
+  if (limit === Infinity || limit < leastLimit) return undefined
+  if (isSurelyBelow(limit, state, context)) return undefined
+  if (requestTokens(state, planned, context) <= limit) return undefined
+  return Math.max(1, Math.floor(limit / (context.measured?.factor ?? 1)))
+}
+
 /** The marks, and the prices that the reason of a fold names. */
 export interface PricedWindow extends Window {
   readonly price: Pick<Prices, 'read' | 'write' | 'inputDollars'>
 }
 
-/** The catalogue's window of a model, where checkpoints need it and the policy does not name one. */
-export function windowOfModel(policy: Policy, model: string | undefined): number | undefined {
-  const { compaction } = policy
-  if (model === undefined || compaction === undefined) return undefined
-  return compaction.contextWindow === undefined ? contextWindowOf(model) : undefined
-}
-
-/** Whether an edit puts a summary in the place of what it drops. */
-export function isCheckpoint(edit: Decision['edits'][number]): boolean {
-  return !('seq' in edit.target) && edit.text !== undefined
+/** The catalogue's window of a model, where the policy does not name one. */
+export function windowOfModel(
+  { compaction }: Policy,
+  model: string | undefined,
+): number | undefined {
+  if (model === undefined || compaction?.contextWindow !== undefined) return undefined
+  return contextWindowOf(model)
 }

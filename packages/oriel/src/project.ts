@@ -1,6 +1,6 @@
 // The stateless function: messages in, messages out, in the same format.
 
-import { type AssembleOptions, assemble } from './assemble.ts'
+import { type AssembleOptions, assembleWithin } from './assemble.ts'
 import type { Edit } from './core/log/entry.ts'
 import { OrielError } from './core/log/errors.ts'
 import { fixedSalt } from './core/log/ids.ts'
@@ -183,9 +183,11 @@ interface Answer {
   readonly tokens: () => TokenCount
 }
 
-function answerOf({ state }: Feed, planned: readonly Edit[], request: Request): Answer {
+function answerOf(feed: Feed, planned: readonly Edit[], request: Request): Answer {
   const { target, decoded, aroundTokens, fitting } = request
-  const view = assemble(state, planned, fitting)
+  const { state } = feed
+  const window = feed.windowBudget(planned)
+  const { assembled: view } = assembleWithin(state, planned, { ...fitting, window })
   const pieces = encodeSegments(target, view.segments)
   const losses = (): readonly Repair[] =>
     pieces.flatMap(({ segment, encoded }) =>

@@ -43,7 +43,9 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   }
   if (edits.length === 0) return edits
   const waits = waitsFrom(state)
-  const isReady = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
+  // A checkpoint is proposed inside a tool loop only where it cannot wait.
+  const isReady = (edit: Edit): boolean =>
+    waits === Infinity || (edit.since ?? Infinity) < waits || isCheckpoint(edit)
   const expansionOf = expansionsOf(state)
   // What was asked for again is protected while that lasts.
   const isFree = ({ target }: Edit): boolean =>
@@ -56,6 +58,11 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
     .map((edit) => closed(edit, isLost))
     .flatMap((edit) => (isNews(state, edit, isGone) ? [edit] : sealed(state, edit)))
     .map((edit) => settled(state, edit))
+}
+
+/** Whether an edit puts a summary in the place of what it drops. */
+export function isCheckpoint(edit: Edit): boolean {
+  return !('seq' in edit.target) && edit.text !== undefined
 }
 
 function settingsOf(policy: Policy, { name }: Pick<Rule, 'name'>): object | undefined {

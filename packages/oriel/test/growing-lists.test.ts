@@ -15,6 +15,8 @@ import { scaledRuns } from './scaled-runs.ts'
 type Change =
   | { readonly type: 'append'; readonly count: number; readonly isFrozen: boolean }
   | { readonly type: 'replace' | 'mutate'; readonly at: number }
+  /** Adds, removes or moves a key, or takes the last item of an array away. */
+  | { readonly type: 'reshape'; readonly at: number; readonly deep: boolean; readonly how: number }
   | { readonly type: 'truncate'; readonly count: number }
   | { readonly type: 'copy-first' | 'mutate-answer' | 'ask-again' }
 
@@ -29,6 +31,15 @@ const change: fc.Arbitrary<Change> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom('replace', 'mutate'), at }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('reshape'),
+      at,
+      deep: fc.boolean(),
+      how: fc.nat({ max: 2 }),
+    }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({ type: fc.constant('truncate'), count: fc.integer({ min: 1, max: 5 }) }),
@@ -52,6 +63,23 @@ function mutate(value: unknown): void {
   )
   if (inner !== undefined) mutate(holder[inner])
   else if (text !== undefined) holder[text] = `${String(holder[text])} and more`
+}
+
+/** Changes which keys a value has, or their order, in place. */
+function reshape(value: unknown, deep: boolean, how: number): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
+  const holder = value as Record<string, unknown>
+  const keys = Object.keys(holder)
+  const inner = keys.find((key) => typeof holder[key] === 'object' && holder[key] !== null)
+  if (deep && inner !== undefined) reshape(holder[inner], deep, how)
+  else if (Array.isArray(value)) value.pop()
+  else if (how === 0) holder.added = 'later'
+  else {
+    const [first = 'none'] = keys
+    const { [first]: was } = holder
+    delete holder[first]
+    if (how === 1) holder[first] = was
+  }
 }
 
 function deepFrozen<T>(value: T): T {
@@ -113,6 +141,7 @@ function play(
     else if (one.type === 'replace' && list.length > 0)
       list[index] = structuredClone(pool[(index * 7) % pool.length] as Message)
     else if (one.type === 'mutate') mutate(list[index])
+    else if (one.type === 'reshape') reshape(list[index], one.deep, one.how)
     else if (one.type === 'copy-first' && list.length > 0)
       list[0] = structuredClone(list[0] as Message)
     const result = answer(list, policy, given)

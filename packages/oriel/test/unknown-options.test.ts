@@ -1,9 +1,12 @@
 // No option is accepted and ignored: every function that takes options rejects a name that it does not know, an option of another
 // function, and a policy's field on another level.
 
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
 import OpenAI from 'openai'
+import { parseSync } from 'oxc-parser'
 import { describe, expect, it } from 'vitest'
 import * as compat from '../src/compat/index.ts'
 import {
@@ -22,15 +25,26 @@ import {
   postgresStore,
   project,
   readHistory,
+  resolveCounter,
   resolvePolicy,
   searchThreads,
   sqliteStore,
 } from '../src/index.ts'
-import { orielMiddleware as aiSdkMiddleware, withOriel } from '../src/integrations/ai-sdk.ts'
-import { managed as managedAnthropic } from '../src/integrations/anthropic.ts'
+import { compositionIn, LogInspector, outlineOf, viewBlocks } from '../src/inspect/index.ts'
+import { AgentThreads } from '../src/integrations/agents.ts'
+import {
+  orielMiddleware as aiSdkMiddleware,
+  pruneMessages,
+  withOriel,
+} from '../src/integrations/ai-sdk.ts'
+import { clearToolUses, managed as managedAnthropic } from '../src/integrations/anthropic.ts'
 import { orielMiddleware as langchainMiddleware } from '../src/integrations/langchain.ts'
+import { OrielSaver } from '../src/integrations/langgraph/index.ts'
+import { orielProcessor } from '../src/integrations/mastra.ts'
 import { managed } from '../src/integrations/openai.ts'
-import { judgeAll, simulate, threadManager, unmanaged } from '../src/simulate/index.ts'
+import { modelInputFilter, orielSession } from '../src/integrations/openai-agents.ts'
+import { judgeAll, optimalCost, simulate, threadManager, unmanaged } from '../src/simulate/index.ts'
+import { openRecording } from '../src/simulate/recording.ts'
 import { createStore } from '../src/stores/index.ts'
 import { MemoryBackend } from '../src/stores/memory/backend.ts'
 
@@ -60,6 +74,10 @@ const model = {
 const client = new OpenAI({ apiKey: 'none', baseURL: 'http://127.0.0.1:9' })
 const anthropic = new Anthropic({ apiKey: 'none', baseURL: 'http://127.0.0.1:9' })
 const key = { agent: 'a' }
+
+const threadKey = { tenant: 't', thread: 't' }
+const inspector = () => new LogInspector({ store: memoryStore(), key: threadKey })
+const opened = openRecording({ id: 'a', messages: history })
 
 /** Each with options that are right, and a way to call it with those. */
 const functions: readonly (readonly [
@@ -126,6 +144,40 @@ const functions: readonly (readonly [
       for await (const _ of memoryStore().read({ tenant: 't', thread: 't' }, options)) break
     },
   ],
+  ['AgentThreads', { agent: 'a', env: {} }, (options) => new AgentThreads(options)],
+  ['clearToolUses', {}, (options) => clearToolUses({ messages: history }, {}, options)],
+  ['modelInputFilter', { policy: {} }, (options) => [modelInputFilter(options)]],
+  ['orielProcessor', { policy: {} }, (options) => orielProcessor(options)],
+  [
+    'orielSession',
+    { policy: {} },
+    async (options: object) => orielSession({ thread: await thread(), ...options }),
+  ],
+  ['OrielSaver', { store: memoryStore() }, (options) => new OrielSaver(options)],
+  ['pruneMessages', { messages: history }, (options) => pruneMessages(options)],
+  [
+    'optimalCost',
+    { keep: 2 },
+    (options: object) => optimalCost(opened, { counter: resolveCounter('estimate'), ...options }),
+  ],
+  [
+    'LogInspector',
+    { store: memoryStore(), key: threadKey },
+    (options) => new LogInspector(options),
+  ],
+  ['edits', { limit: 5 }, (options) => inspector().edits(options)],
+  ['timeline', { since: 1 }, (options) => inspector().timeline(options)],
+  [
+    'compositionIn',
+    { format: 'openai-chat' },
+    async (options) => compositionIn(await (await thread()).view(), options),
+  ],
+  ['outlineOf', { contents: [], trace: [] }, (options) => outlineOf([], options)],
+  [
+    'viewBlocks',
+    { trace: [], format: 'openai-chat', messages: [] },
+    (options) => viewBlocks([], options),
+  ],
   ['list', { limit: 5 }, (options) => memoryStore().list('t', options)],
   ['newest', { limit: 5 }, (options) => memoryStore().newest?.('t', options)],
 ]
@@ -189,6 +241,68 @@ describe.each(functions)('options of %s', (name, right, call) => {
       { numRuns: 5 },
     ))
 })
+
+describe('the table above', () => {
+  const source = join(import.meta.dirname, '../src')
+  const { exports: targets } = JSON.parse(
+    readFileSync(join(source, '../package.json'), 'utf8'),
+  ) as { readonly exports: Readonly<Record<string, string | { readonly default: string }>> }
+
+  /** Suites for other people's tests, an interface of LangGraph's own, an error's cause, and a function that takes an environment. */
+  const others = ['describeFormat', 'describeStore', 'list', 'OrielError', 'agentStorePath']
+
+  it('[OP1] has every published function with options', async () => {
+    const published = new Set<string>()
+    for (const [path, target] of Object.entries(targets)) {
+      if (typeof target === 'string' || path === './internal') continue
+      const file = target.default.replace('./dist/', '').replace(/js$/, 'ts')
+      const module = (await import(join(source, file))) as object
+      for (const name of Object.keys(module)) published.add(name)
+    }
+    const found = globSync('**/*.ts', { cwd: source })
+      .filter((file) => !file.endsWith('.test.ts'))
+      .flatMap((file) => functionsWithOptions(readFileSync(join(source, file), 'utf8')))
+      .filter(({ owner }) => published.has(owner))
+      .map(({ name }) => name)
+    const covered = new Set([...functions.map(([name]) => name), ...others])
+    expect(found.length).toBeGreaterThan(30)
+    expect(
+      found.filter((name) => !covered.has(name === 'searchThreads' ? 'search' : name)),
+    ).toEqual([])
+  })
+})
+
+interface Found {
+  /** What is exported: the function, or its class. */
+  readonly owner: string
+  readonly name: string
+}
+
+/** Exported functions, constructors and methods of a file that take an `...Options`. */
+function functionsWithOptions(text: string): readonly Found[] {
+  const takesOptions = ({ params }: { readonly params: readonly Node[] }): boolean =>
+    params.some(({ start, end }) => /Options\b/.test(text.slice(start, end)))
+  return parseSync('a.ts', text).program.body.flatMap((statement): readonly Found[] => {
+    if (statement.type !== 'ExportNamedDeclaration' || statement.declaration == null) return []
+    const { declaration } = statement
+    if (declaration.type === 'FunctionDeclaration') {
+      const owner = declaration.id?.name ?? ''
+      return takesOptions(declaration) ? [{ owner, name: owner }] : []
+    }
+    if (declaration.type !== 'ClassDeclaration') return []
+    const owner = declaration.id?.name ?? ''
+    return declaration.body.body.flatMap((member): readonly Found[] => {
+      if (member.type !== 'MethodDefinition' || member.key.type !== 'Identifier') return []
+      const name = member.kind === 'constructor' ? owner : member.key.name
+      return takesOptions(member.value) ? [{ owner, name }] : []
+    })
+  })
+}
+
+interface Node {
+  readonly start: number
+  readonly end: number
+}
 
 const withOption = functions.filter(([, right]) => Object.keys(right).length > 0)
 it.each(withOption)('[OP1] a misspelt option of %s names the right one', async (_, right, call) => {

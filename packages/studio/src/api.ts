@@ -9,6 +9,7 @@ import type {
   Expansion,
   Found,
   Info,
+  LastingInstruction,
   LogPage,
   OutlineAnswer,
   Overview,
@@ -177,6 +178,17 @@ function query(values: Readonly<Record<string, string | number | undefined>>): s
   return params.size === 0 ? '' : `?${params}`
 }
 
+/** Whose memory: a user's, a project's, or both. */
+export interface ScopeQuery {
+  readonly user: string
+  readonly project: string
+  readonly tenant?: string
+}
+
+function instruction(id: string, scope: ScopeQuery): string {
+  return `/api/memory/${encodeURIComponent(id)}${query({ ...scope })}`
+}
+
 export const api = {
   info: (signal?: AbortSignal) => get<Info>('/api/info', signal),
   agent: (name: string, signal?: AbortSignal) =>
@@ -244,6 +256,19 @@ export const api = {
     asked: { readonly limit: number; readonly before: number | undefined },
     signal?: AbortSignal,
   ) => get<EditsPage>(thread(id, '/edits', asked), signal),
+  memory: (scope: ScopeQuery, signal?: AbortSignal) =>
+    get<{ readonly instructions: readonly LastingInstruction[] }>(
+      `/api/memory${query({ ...scope })}`,
+      signal,
+    ),
+  editInstruction: (id: string, text: string, scope: ScopeQuery) =>
+    send(instruction(id, scope), {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ text }),
+    }),
+  eraseInstruction: (id: string, scope: ScopeQuery) =>
+    send(instruction(id, scope), { method: 'DELETE' }),
   expand: (id: string, block: string, options: object = {}) =>
     post<Expansion>(thread(id, '/expand'), { id: block, ...options }),
   undo: (id: string, edit: string) => post(thread(id, '/undo'), { id: edit }),

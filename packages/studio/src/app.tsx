@@ -10,6 +10,7 @@ import { KeyForm } from './key-form.tsx'
 import { useShortcuts } from './keyboard.ts'
 import { KeyboardHelp } from './keyboard-help.tsx'
 import { Link } from './link.tsx'
+import { MemoryPage } from './memory/memory-page.tsx'
 import { Empty, Failure, Loading } from './notice.tsx'
 import { SettingsPage } from './settings/settings-page.tsx'
 import { StartPage } from './start/start-page.tsx'
@@ -31,14 +32,17 @@ export function App(): ReactNode {
       <header className="bar">
         <Link href="/threads" className="brand" title="Oriel studio">
           <span className="brand-mark" aria-hidden="true" />
-          Oriel
+          <span className="brand-name">Oriel</span>
         </Link>
         <nav aria-label="Pages">
-          <Link href="/threads" isCurrent={path !== '/chat' && path !== '/settings'}>
+          <Link href="/threads" isCurrent={!otherPages.has(path)}>
             Threads
           </Link>
           <Link href={chatAddress} isCurrent={path === '/chat'}>
             Chat
+          </Link>
+          <Link href="/memory" isCurrent={path === '/memory'}>
+            Memory
           </Link>
           <Link href="/settings" isCurrent={path === '/settings'}>
             Settings
@@ -70,6 +74,9 @@ export function App(): ReactNode {
   )
 }
 
+/** Pages beside the threads. */
+const otherPages: ReadonlySet<string> = new Set(['/chat', '/memory', '/settings'])
+
 function isKeyMissing(error: Error): boolean {
   return error instanceof ApiError && (error.status === 401 || error.status === 403)
 }
@@ -77,6 +84,7 @@ function isKeyMissing(error: Error): boolean {
 function Page({ path, info }: { readonly path: string; readonly info: Info }): ReactNode {
   if (path === '/chat') return <ChatPage info={info} />
   if (path === '/' || path === '/threads') return <StartPage info={info} />
+  if (path === '/memory') return <MemoryPage info={info} />
   if (path === '/settings') return <SettingsPage info={info} />
   const id = threadIn(path)
   if (id !== undefined) return <ThreadPage key={`${shownTenant()} ${id}`} id={id} info={info} />

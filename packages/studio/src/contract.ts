@@ -159,6 +159,8 @@ export interface Preview {
   readonly text: string
   /** What the request shows in its place, where that is shorter. */
   readonly shown?: string
+  /** The original behind the lines that are shown as they were said. */
+  readonly rest?: { readonly text: string; readonly length: number }
   readonly length: number
   /** A data URL. */
   readonly picture?: string
@@ -168,6 +170,18 @@ export interface WholeBlock {
   readonly original: string
   readonly shown?: string
   readonly picture?: string
+}
+
+/** What a user said is to hold in all conversations. */
+export interface LastingInstruction {
+  readonly id: string
+  readonly text: string
+  /** Where it was said. */
+  readonly thread: string
+  readonly seq: number
+  readonly isEdited: boolean
+  /** For keys that may see every tenant. */
+  readonly tenant?: string
 }
 
 /** A message that a search found. */

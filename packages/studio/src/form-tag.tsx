@@ -11,10 +11,20 @@ const meanings: Readonly<Record<Form, string>> = {
   dropped: 'The model does not see it.',
 }
 
-export function FormTag({ form }: { readonly form: Form }): ReactNode {
+export interface FormTagProps {
+  readonly form: Form
+  /** What `compaction` drops is in the summary. */
+  readonly rule?: string | undefined
+}
+
+export function FormTag({ form, rule }: FormTagProps): ReactNode {
+  const isFolded = form === 'dropped' && rule === 'compaction'
   return (
-    <span className={`form form-${form}`} title={meanings[form]}>
-      {form}
+    <span
+      className={`form form-${isFolded ? 'summarized' : form}`}
+      title={isFolded ? 'The summary stands for it.' : meanings[form]}
+    >
+      {isFolded ? 'folded' : form}
     </span>
   )
 }

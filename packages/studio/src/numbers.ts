@@ -6,6 +6,11 @@ export function formatCount(value: number): string {
   return whole.format(Math.round(value))
 }
 
+/** 1 message, 2 messages. */
+export function countOf(value: number, name: string): string {
+  return `${formatCount(value)} ${name}${value === 1 ? '' : 's'}`
+}
+
 /** 934, 1.2k, 35k, 1.4M. */
 export function formatTokens(value: number): string {
   const size = Math.abs(value)
@@ -30,6 +35,13 @@ export function formatAgo(at: number, now: number): string {
 
 export function formatPercent(share: number): string {
   return `${Math.round(share * 100)}%`
+}
+
+/** A text of the library with its large numbers grouped, as the page writes them: 12742 tokens are 12,742. */
+export function grouped(text: string): string {
+  return text.replace(/(?<![\w.#/-])\d{4,9}(?![\w.-]|\/)/g, (digits) =>
+    digits.startsWith('0') ? digits : formatCount(Number(digits)),
+  )
 }
 
 function trim(value: number): string {

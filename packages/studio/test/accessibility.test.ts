@@ -32,6 +32,7 @@ describe('every page', () => {
       const found: string[] = []
       for (const path of [
         '/threads',
+        '/memory?user=ann',
         '/settings',
         `/chat?agent=demo&debug=true&thread=${sample}`,
         `/threads/${sample}`,
@@ -113,7 +114,7 @@ describe('a newcomer', () => {
     const { page, row, click } = await fromList()
     await click(row.getByRole('link').first())
     const run = page.locator('[data-folded]').first()
-    expect(await run.innerText()).toMatch(/Not sent[\s\S]*compaction[\s\S]*limit/)
+    expect(await run.innerText()).toMatch(/Folded[\s\S]*compaction[\s\S]*limit/)
     await click(run.getByRole('button'))
     await page.locator('.row.is-inside').first().waitFor()
   })

@@ -218,6 +218,7 @@ describe('the page', () => {
     const id = await talk({ url, session: 'looks', questions: ['Show me the shipments table.'] })
     const paths = [
       '/threads',
+      '/memory?user=ann',
       `/chat?agent=demo&debug=true&thread=${id}`,
       ...['inspector', 'timeline', 'edits', 'what-if&policy=recommended'].map(
         (tab) => `/threads/${id}?tab=${tab}`,

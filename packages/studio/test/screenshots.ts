@@ -16,6 +16,23 @@ const gatewayFolder = join(root, 'packages/gateway')
 /** `--looks <folder>`: every page at 1280 and 390 pixels, light and dark, to look at. */
 const { values } = parseArgs({ options: { looks: { type: 'string' } } })
 
+/** Threads beside the sample: their session, and what is asked. */
+const others = [
+  ['greeting', 'Hello?', 'And again?'],
+  ['tariffs', 'Search the docs for tariffs.', 'Is there a wiki page about manifests?'],
+  [
+    'customs',
+    'Any failures in the customs log?',
+    'Which files does customs have?',
+    'Run the checks of dispatch.',
+  ],
+  [
+    'shipments',
+    'Which shipments are delayed? Look at the table.',
+    'Show me the code of the gateway service.',
+  ],
+] as const
+
 const gateway = createGateway({
   agents: readAgents(join(gatewayFolder, 'agents')),
   studio: join(gatewayFolder, 'dist/studio'),
@@ -24,6 +41,8 @@ const server = await serveGateway(gateway, { port: 0, host: '127.0.0.1' })
 const browser = await launchChromium()
 try {
   mkdirSync(images, { recursive: true })
+  // A list of one thread shows little.
+  for (const [session, ...questions] of others) await talk({ url: server.url, session, questions })
   const sample = await talk({ url: server.url, session: 'sample' })
   const page = await browser.newPage({
     viewport: { width: 1280, height: 760 },
@@ -70,6 +89,7 @@ async function takeLooks(folder: string, sample: string): Promise<void> {
     ['edits', `/threads/${sample}?tab=edits`, '[data-edit]'],
     ['policy', `/threads/${sample}?tab=what-if`, '.compare'],
     ['chat', `/chat?agent=demo&debug=true&thread=${sample}`, '.message-tool .form'],
+    ['memory', '/memory', 'h1'],
     ['settings', '/settings', 'h1'],
   ] as const
   for (const colorScheme of ['light', 'dark'] as const) {

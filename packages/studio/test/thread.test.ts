@@ -204,7 +204,7 @@ describe('the inspector', () => {
       /differs from step \d+ from message \d+ on: by an edit \(\w+: /,
     )
     await page.locator('[data-since=first-changed]').first().waitFor()
-    await page.getByRole('button', { name: 'Request', exact: true }).click()
+    await page.getByRole('button', { name: 'Show request', exact: true }).click()
     await page.getByRole('region', { name: `Request of step ${change}` }).waitFor()
     await page.getByRole('button', { name: 'Copy request' }).click()
     const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText())) as object

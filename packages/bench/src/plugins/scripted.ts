@@ -1,4 +1,5 @@
 // A real agent with and without its plugin: 40 tool calls over two turns against a scripted model on 127.0.0.1, and what its input costs.
+// `--script mixed` reads results of many sizes, some files again: see `mixedCommand`.
 
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,6 +28,8 @@ export interface Place {
 
 export interface PluggedAgent {
   readonly name: string
+  /** What the user says, a turn each. The calls are spread over them. @default two turns */
+  readonly prompts?: readonly string[]
   /** Writes the agent's settings. */
   prepare(place: Place, isManaged: boolean): void
   /** The program and its arguments for the first or the second turn. */
@@ -40,13 +43,19 @@ export interface Outcome {
   readonly printed: readonly string[]
   readonly answers: readonly string[]
   readonly requests: number
+  /** Messages of each request. */
+  readonly sizes: string
   readonly inputChars: number
   /** Of whole requests, and of their messages without system prompt and tools. */
   readonly cost: number
   readonly messageCost: number
   readonly violations: number
-  /** Model calls beside the 42 of the task: titles, summaries. */
+  /** Model calls beside those of the task: titles. */
   readonly others: number
+  /** Summaries that the agent asked the model for. */
+  readonly compactions: number
+  /** What only the new content of each request costs. */
+  readonly newCost: number
 }
 
 /** Runs the agent through both turns. `after` may do more in the same home before it is removed. */
@@ -68,22 +77,22 @@ export async function work(
   agent.prepare(place, isManaged)
   try {
     const printed: string[] = []
-    for (const [turn, prompt] of ['Read the first parts.', 'Read the others.'].entries()) {
+    for (const [turn, prompt] of promptsOf(agent).entries()) {
       const command = agent.command(prompt, turn, isManaged)
       printed.push(await run(command, place, agent.env))
     }
-    const { bodies, answers, others } = model
+    const { bodies, paid, answers, others, compactions } = model
     const outcome = {
       printed,
       answers: [...answers],
       requests: bodies.length,
       inputChars: bodies.reduce((sum, { messages }) => sum + JSON.stringify(messages).length, 0),
-      cost: costOf(bodies, ({ tools = [], messages }) => [tools, ...messages]),
-      messageCost: costOf(bodies, ({ messages }) =>
-        messages.filter(({ role }) => role !== 'system'),
-      ),
+      cost: costOf(paid, ({ tools = [], messages }) => [tools, ...messages]),
+      sizes: bodies.map(({ messages }) => messages.length).join(' '),
+      messageCost: costOf(paid, ({ messages }) => messages.filter(({ role }) => role !== 'system')),
       violations: bodies.reduce((sum, body) => sum + validate('openai-chat', body).length, 0),
-      others,
+      ...{ others, compactions },
+      newCost: costOf(bodies, ({ tools = [], messages }) => [tools, ...messages], 0),
     }
     await after?.(place, model)
     return outcome
@@ -98,8 +107,9 @@ export function report(plain: Outcome, managed: Outcome, more: string): void {
   console.log(JSON.stringify({ plain, managed }, null, 2))
   const ratio = (key: 'cost' | 'messageCost' | 'inputChars'): string =>
     (managed[key] / plain[key]).toFixed(3)
+  const bound = (plain.newCost / plain.cost).toFixed(3)
   console.log(
-    `input cost with a cache ${ratio('cost')} (messages alone ${ratio('messageCost')}), characters of messages ${ratio('inputChars')}, ${managed.violations} violations, ${more}`,
+    `what is new in each request alone ${bound}; input cost with a cache ${ratio('cost')} (messages alone ${ratio('messageCost')}), characters of messages ${ratio('inputChars')}, ${managed.violations} violations, ${more}`,
   )
   const isSame =
     JSON.stringify([plain.answers, plain.printed]) ===
@@ -110,8 +120,11 @@ export function report(plain: Outcome, managed: Outcome, more: string): void {
 /** Calls the shell tool for one part after the other; answers with the code at the end of the newest one. */
 export class ScriptedModel {
   readonly bodies: Body[] = []
+  /** Those and the requests for summaries: what the provider is paid for. */
+  readonly paid: Body[] = []
   readonly answers: string[] = []
   others = 0
+  compactions = 0
   readonly #agent: PluggedAgent
   readonly #server = createServer((request, response) => void this.#answer(request, response))
 
@@ -133,10 +146,13 @@ export class ScriptedModel {
     let text = ''
     for await (const chunk of request) text += String(chunk)
     const body = JSON.parse(text) as Body
-    const isTask = (body.tools ?? []).length > 0
+    const isCompaction = 'x-deepseek-harness-compact' in request.headers
+    const isTask = (body.tools ?? []).length > 0 && !isCompaction
+    if (isTask || isCompaction) this.paid.push(body)
     if (isTask) this.bodies.push(body)
+    else if (isCompaction) this.compactions += 1
     else this.others += 1
-    const delta = isTask ? this.#next(body) : { content: 'Parts' }
+    const delta = isTask ? this.#next(body) : { content: isCompaction ? summary : 'Parts' }
     const reason = 'tool_calls' in delta ? 'tool_calls' : 'stop'
     const usage = { prompt_tokens: Math.round(text.length / 4), completion_tokens: 9 }
     const chunk = (choice: object, more = {}): string =>
@@ -149,20 +165,59 @@ export class ScriptedModel {
 
   #next(body: Body): object {
     const step = this.bodies.length
-    if (step % (stepsPerTurn + 1) === 0) {
+    if (step % (callsPerTurn(this.#agent) + 1) === 0) {
       const code = /code ([0-9a-f]{8})/.exec(JSON.stringify(body.messages.at(-1)))?.[1]
       const content = `The last code is ${code ?? 'out of view'}.`
       this.answers.push(content)
       return { content }
     }
-    const call = this.#agent.shell(`cat part-${step}.txt`)
+    const call = this.#agent.shell(isMixed ? mixedCommand(step) : `cat part-${step}.txt`)
     const own = { name: call.name, arguments: JSON.stringify(call.arguments) }
     return { tool_calls: [{ index: 0, id: `call_${step}`, type: 'function', function: own }] }
   }
 }
 
+/** What a model writes of a conversation: about 1,000 tokens. */
+const summary = 'The parts list bookings by account; each ends with a code. '.repeat(70)
+
+const isMixed = process.argv.join(' ').includes('--script mixed')
+
+function promptsOf({
+  prompts = ['Read the first parts.', 'Read the others.'],
+}: PluggedAgent): readonly string[] {
+  return prompts
+}
+
+function callsPerTurn(agent: PluggedAgent): number {
+  return (2 * stepsPerTurn) / promptsOf(agent).length
+}
+
+/**
+ * What coding agents do: a listing, a search, a part of a file, a whole file, a test that prints the same again, and every fourth step a
+ * file that was read before. Results of 50 characters to 12 KB.
+ */
+function mixedCommand(step: number): string {
+  const part = `part-${step}.txt`
+  const code = `tail -n 1 ${part}`
+  const work = [
+    () => `ls -l && ${code}`,
+    () => `grep -n 'account 7' part-*.txt | head -n 60; ${code}`,
+    () => `sed -n 1,40p ${part}; ${code}`,
+    () => `cat part-${step - 3}.txt; ${code}`,
+    () => `cat ${part} part-${step - 1}.txt; ${code}`,
+    () => `seq 1 200 | sed 's/^/ok test /'; ${code}`,
+    () => `wc ${part}; ${code}`,
+    () => `cat part-${step - 3}.txt; ${code}`,
+  ][(step - 1) % 8]
+  return work?.() ?? code
+}
+
 /** Characters at the prices of a cache that has what the request before began with. */
-function costOf(bodies: readonly Body[], piecesOf: (body: Body) => readonly unknown[]): number {
+function costOf(
+  bodies: readonly Body[],
+  piecesOf: (body: Body) => readonly unknown[],
+  read = prices.read,
+): number {
   let before: readonly string[] = []
   let cost = 0
   for (const body of bodies) {
@@ -170,7 +225,7 @@ function costOf(bodies: readonly Body[], piecesOf: (body: Body) => readonly unkn
     const changed = pieces.findIndex((piece, index) => piece !== before[index])
     pieces.forEach((piece, index) => {
       const isCached = changed === -1 || index < changed
-      cost += piece.length * (isCached ? prices.read : prices.write)
+      cost += piece.length * (isCached ? read : prices.write)
     })
     before = pieces
   }

@@ -40,6 +40,8 @@ const claudeFolder = ({ home, env }: Place): string =>
 const codexFolder = ({ home, env }: Place): string => env.CODEX_HOME ?? join(home, '.codex')
 const opencodeFolder = ({ home, env }: Place): string =>
   join(env.XDG_CONFIG_HOME ?? join(home, '.config'), 'opencode')
+const openclawFolder = ({ home, env }: Place): string =>
+  env.OPENCLAW_STATE_DIR ?? join(home, '.openclaw')
 const piFolder = ({ home, env }: Place): string =>
   env.PI_CODING_AGENT_DIR ?? join(home, '.pi', 'agent')
 
@@ -81,7 +83,34 @@ export const agents: readonly Agent[] = [
         settings: [{ path: ['openai_base_url'], value: `${url}/v1` }],
       },
     ],
-    note: 'The gateway needs an upstream: oriel serve --upstream https://api.openai.com',
+    note: 'The gateway needs an upstream: oriel serve --upstream https://api.openai.com. A model_provider of config.toml, or of a profile in it, goes before this setting.',
+  },
+  {
+    name: 'openclaw',
+    programs: ['openclaw'],
+    folder: openclawFolder,
+    baseUrl: (place, url) => [
+      {
+        path: join(openclawFolder(place), 'openclaw.json'),
+        format: 'json',
+        settings: [
+          { path: ['models', 'providers', 'anthropic', 'baseUrl'], value: url },
+          { path: ['models', 'providers', 'openai', 'baseUrl'], value: `${url}/v1` },
+        ],
+      },
+    ],
+    plugin: (place, source) => [
+      {
+        path: join(openclawFolder(place), 'openclaw.json'),
+        format: 'json',
+        settings: [
+          // The folder with the manifest: the module is in its dist.
+          { path: ['plugins', 'load', 'paths'], value: { add: dirname(dirname(source)) } },
+          { path: ['plugins', 'slots', 'contextEngine'], value: 'oriel' },
+        ],
+      },
+    ],
+    note: 'Restart its gateway. With the plugin no gateway of Oriel is needed; where plugins.allow is set, add oriel to it.',
   },
   {
     name: 'opencode',

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { OrielError } from 'oriel'
 import { nearestName } from 'oriel/internal'
 import { renderJson } from '../render/json.ts'
@@ -58,8 +59,15 @@ function connectOne(agent: Agent, { how, url, isDryRun }: ConnectSettings, place
   try {
     const connections = new Connections(folderOf(place))
     const connected = connections.get(agent.name)
-    if (connected !== undefined) return { type: 'connected already', how: connected.how }
-    const files = plan(changesOf(agent, { how, url, place }))
+    if (connected !== undefined && connected.how !== how) {
+      return { type: 'connected already', how: connected.how }
+    }
+    // Another folder of settings of the same agent is connected as well.
+    const known = new Set(connected?.files.map(({ path }) => path))
+    const files = plan(changesOf(agent, { how, url, place })).filter(
+      ({ target }) => !known.has(target),
+    )
+    if (connected !== undefined && files.length === 0) return { type: 'connected already', how }
     if (isDryRun) return { type: 'would connect', files }
     if (!isUnchanged(files)) connections.connect(agent.name, how, files)
     return { type: 'connected', files }
@@ -94,15 +102,16 @@ export async function disconnect(
   { isJson }: { readonly isJson: boolean },
   terminal: Terminal,
 ): Promise<number> {
-  const { stdout, env } = terminal
+  const { stdout, stderr, env } = terminal
   const connections = new Connections(folderOf(placeOf(env)))
   const chosen = names.length > 0 ? names.map((name) => agentNamed(name).name) : connections.names()
   const found = chosen
     .filter((name) => connections.get(name) !== undefined)
-    .map((name) => ({ name, files: connections.disconnect(name) }))
-  if (isJson) stdout.write(renderJson({ version: jsonVersion, agents: found }))
+    .map((name) => disconnectOne(connections, name))
+  if (isJson) stdout.write(renderJson({ version: jsonVersion, agents: found.map(plainUndone) }))
   else if (found.length === 0) stdout.write('Nothing is connected.\n')
-  for (const { name, files } of isJson ? [] : found) {
+  for (const { name, files, error } of isJson ? [] : found) {
+    if (error !== undefined) stderr.write(`oriel: ${name}: ${error.message}\n`)
     for (const { path, isExact } of files) {
       const how = isExact
         ? 'as it was before'
@@ -110,7 +119,29 @@ export async function disconnect(
       stdout.write(`${name}: ${path} ${how}\n`)
     }
   }
-  return found.length === 0 ? 1 : 0
+  return found.length === 0 || found.some(({ error }) => error !== undefined) ? 1 : 0
+}
+
+interface Undone {
+  readonly name: string
+  readonly files: ReturnType<Connections['disconnect']>
+  /** Why it is still connected. */
+  readonly error?: OrielError
+}
+
+function disconnectOne(connections: Connections, name: string): Undone {
+  try {
+    return { name, files: connections.disconnect(name) }
+  } catch (error) {
+    if (!OrielError.is(error)) throw error
+    return { name, files: [], error }
+  }
+}
+
+function plainUndone({ name, files, error }: Undone): object {
+  if (error === undefined) return { name, files }
+  const { code, message } = error
+  return { name, files, error: { code, message } }
 }
 
 function placeOf(env: Terminal['env']): Place {
@@ -160,7 +191,7 @@ function changesOf(
 /** The module of the plugin, where it is installed: agents load it by path. */
 function pluginOf(name: string): string {
   try {
-    return new URL(import.meta.resolve(`@oriel/${name}`)).pathname
+    return fileURLToPath(import.meta.resolve(`@oriel/${name}`))
   } catch (cause) {
     const message = `its plugin is not installed: npm install @oriel/${name}.`
     throw new OrielError('not-found', message, { cause })
@@ -185,9 +216,17 @@ function render(
       return `    ${keys.join('.')}: ${next}${wasText(past[index])}`
     }),
   ])
-  return `${[`${colors.bold(agent.name)}: ${title} by ${how}`, ...lines, `  ${agent.note}`].join(
-    '\n',
-  )}\n`
+  const former = files.flatMap(({ past }) => past.map(({ value }) => value)).filter(isUrl)
+  const upstream =
+    former.length === 0
+      ? []
+      : [`  It went to ${former.join(', ')} before: give that to oriel serve --upstream.`]
+  const head = `${colors.bold(agent.name)}: ${title} by ${how}`
+  return `${[head, ...lines, `  ${agent.note}`, ...upstream].join('\n')}\n`
+}
+
+function isUrl(value: unknown): value is string {
+  return typeof value === 'string' && /^https?:\/\//.test(value)
 }
 
 function wasText(past: PastSetting | undefined): string {

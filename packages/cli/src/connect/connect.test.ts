@@ -4,18 +4,28 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import * as fc from 'fast-check'
+import { OrielError } from 'oriel'
 import { stringify as writeToml } from 'smol-toml'
 import { afterAll, describe, expect, it } from 'vitest'
 import { main } from '../main.ts'
 import type { Terminal } from '../terminal.ts'
-import { agents } from './agents.ts'
-import { type FileFormat, read, withoutSettings, withSettings } from './settings-file.ts'
+import { agents, type FileChange } from './agents.ts'
+import {
+  type FileFormat,
+  read,
+  type Setting,
+  withoutSettings,
+  withSettings,
+} from './settings-file.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'oriel-connect-'))
 afterAll(() => rmSync(scratch, { recursive: true }))
@@ -27,18 +37,24 @@ interface Ran {
   readonly err: string
 }
 
-function inHome(): { home: string; oriel(...words: string[]): Promise<Ran> } {
+function inHome(): {
+  home: string
+  env: Record<string, string>
+  oriel(...words: string[]): Promise<Ran>
+} {
   const home = join(scratch, String(homes++))
   mkdirSync(home)
+  const own: Record<string, string> = {}
   return {
     home,
+    env: own,
     async oriel(...words) {
       const [out, err]: [string[], string[]] = [[], []]
       const terminal: Terminal = {
         stdin: (async function* () {})(),
         stdout: { write: (text) => out.push(text) },
         stderr: { write: (text) => err.push(text) },
-        env: { HOME: home, PATH: '', NO_COLOR: '1' },
+        env: { HOME: home, PATH: '', NO_COLOR: '1', ...own },
         now: () => 0,
       }
       const code = await main(['node', 'oriel', ...words], terminal)
@@ -47,15 +63,22 @@ function inHome(): { home: string; oriel(...words: string[]): Promise<Ran> } {
   }
 }
 
-/** Every file below a folder, by its path in it. */
+/** Everything below a folder, by its path in it: bytes and modes of files, where links lead, folders. Oriel's own folder is left out. */
 function filesIn(folder: string): Record<string, string> {
   const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
-  return Object.fromEntries(
-    paths
-      .filter((one) => one.isFile())
-      .map((one) => join(one.parentPath, one.name))
-      .map((path) => [path.slice(folder.length), readFileSync(path).toString('latin1')]),
-  )
+  const described = paths.map((one): [string, string] => {
+    const path = join(one.parentPath, one.name)
+    const name = path.slice(folder.length)
+    if (one.isSymbolicLink()) return [name, `-> ${readlinkSync(path)}`]
+    if (!one.isFile()) return [name, 'a folder']
+    const mode = (statSync(path).mode & 0o777).toString(8)
+    return [name, `${mode} ${readFileSync(path).toString('latin1')}`]
+  })
+  return Object.fromEntries(described.filter(([name]) => !name.startsWith('/.oriel')))
+}
+
+function recordIn(home: string): string {
+  return readFileSync(join(home, '.oriel/connections.json'), 'utf8').trim()
 }
 
 const word = fc.constantFrom(
@@ -69,6 +92,8 @@ const word = fc.constantFrom(
   'extensions',
   'CLAUDE_CODE_PLUGIN_DIRS',
   'baseURL',
+  'DIRS',
+  'NEW_URL',
   'x y',
   'ä',
 )
@@ -137,48 +162,53 @@ const envText = fc
   })
   .map(({ lines, end, eol: lineEnd }) => lines.join(lineEnd) + (end === '' ? '' : lineEnd))
 
-const cases: readonly {
-  how?: 'plugin'
-  agent: string
-  path: string
-  format: FileFormat
-  text: fc.Arbitrary<string>
-}[] = [
-  { agent: 'claude-code', path: '.claude/settings.json', format: 'json', text: jsonText },
-  { agent: 'opencode', path: '.config/opencode/opencode.jsonc', format: 'json', text: jsonText },
-  { agent: 'pi', path: '.pi/agent/models.json', format: 'json', text: jsonText },
-  {
-    agent: 'claude-code',
-    path: '.claude/settings.json',
-    format: 'json',
-    text: jsonText,
-    how: 'plugin',
-  },
-  {
-    agent: 'opencode',
-    path: '.config/opencode/opencode.json',
-    format: 'json',
-    text: jsonText,
-    how: 'plugin',
-  },
-  { agent: 'pi', path: '.pi/agent/settings.json', format: 'json', text: jsonText, how: 'plugin' },
-  { agent: 'codex', path: '.codex/config.toml', format: 'toml', text: tomlText },
-  { agent: 'qwen-code', path: '.qwen/.env', format: 'env', text: envText },
-  { agent: 'gemini-cli', path: '.gemini/.env', format: 'env', text: envText },
-]
+const textOf: { readonly [F in FileFormat]: fc.Arbitrary<string> } = {
+  json: jsonText,
+  toml: tomlText,
+  env: envText,
+}
+
+/** How a file of settings is there before: not at all, or as people and their tools leave it. */
+const layout = fc.constantFrom('absent', 'file', 'file', 'narrow', 'link', 'link to nothing')
+type Layout = typeof layout extends fc.Arbitrary<infer T> ? T : never
+
+function place(home: string, path: string, text: string, how: Layout): void {
+  if (how === 'absent') return
+  mkdirSync(dirname(path), { recursive: true })
+  const stored = join(home, 'dotfiles', `${path.length}-${basename(path)}`)
+  if (how !== 'link to nothing') mkdirSync(dirname(stored), { recursive: true })
+  if (how === 'link') writeFileSync(stored, text)
+  if (how === 'link' || how === 'link to nothing')
+    symlinkSync(relative(dirname(path), stored), path)
+  else writeFileSync(path, text, { mode: how === 'narrow' ? 0o640 : 0o644 })
+}
+
+/** Every way to connect every agent, with the files that it changes in a home. */
+const ways = agents.flatMap((agent) =>
+  (['base-url', 'plugin'] as const)
+    .filter((how) => how === 'base-url' || agent.plugin !== undefined)
+    .map((how) => ({
+      agent: agent.name,
+      how,
+      changes: (home: string): readonly FileChange[] =>
+        how === 'plugin'
+          ? (agent.plugin?.({ home, env: {} }, '/x/y') ?? [])
+          : agent.baseUrl({ home, env: {} }, 'http://127.0.0.1:4141'),
+    })),
+)
 
 describe('connecting an agent', () => {
-  it.each(cases)(
-    '[CO1] $agent $how: disconnecting leaves $path byte for byte as it was',
-    async ({ agent, path, format, text, how = 'base-url' }) => {
-      const seen = { changed: 0 }
+  it.each(ways)(
+    '[CO1] $agent by $how: disconnecting leaves everything byte for byte as it was',
+    async ({ agent, how, changes }) => {
+      const seen = { changed: 0, refused: 0 }
+      const texts = changes('/').map(({ format }) => fc.tuple(textOf[format], layout, fc.boolean()))
       await fc.assert(
-        fc.asyncProperty(fc.option(text, { nil: undefined }), async (content) => {
+        fc.asyncProperty(fc.tuple(...texts), async (files) => {
           const { home, oriel } = inHome()
-          const file = join(home, path)
-          if (content !== undefined) {
-            mkdirSync(dirname(file), { recursive: true })
-            writeFileSync(file, content)
+          for (const [index, { path, alternatives = [] }] of changes(home).entries()) {
+            const [text, how, isOther] = files[index] as [string, Layout, boolean]
+            place(home, (isOther ? alternatives[0] : undefined) ?? path, text, how)
           }
           const before = filesIn(home)
           const { code, err } = await oriel('connect', agent, '--how', how)
@@ -186,20 +216,19 @@ describe('connecting an agent', () => {
           if (code !== 0) {
             expect(err).toMatch(/Nothing was changed/)
             expect(filesIn(home)).toEqual(before)
+            seen.refused += 1
             return
           }
-          const written = content === undefined ? undefined : readFileSync(file, 'utf8')
-          if (written !== undefined && written !== content) seen.changed += 1
-          const set = how === 'plugin' ? `plugins/${agent}` : 'http://127.0.0.1:4141'
-          if (written !== undefined) expect(JSON.stringify(read(written, format))).toContain(set)
+          const written = Object.values(filesIn(home)).join('')
+          expect(written).toContain(how === 'plugin' ? `plugins/${agent}` : 'http://127.0.0.1:4141')
+          if (Object.keys(before).length > 0) seen.changed += 1
           await oriel('disconnect', agent)
-          const { '/.oriel/connections.json': record, ...after } = filesIn(home)
-          expect(record?.trim()).toBe('{}')
-          expect(after).toEqual(before)
+          expect(recordIn(home)).toBe('{}')
+          expect(filesIn(home)).toEqual(before)
         }),
-        { numRuns: 40 },
+        { numRuns: 60 },
       )
-      expect(seen.changed).toBeGreaterThan(0)
+      expect(seen.changed).toBeGreaterThan(seen.refused / 10)
     },
   )
 
@@ -217,9 +246,9 @@ describe('connecting an agent', () => {
           if (typeof env !== 'object' || Array.isArray(env)) return
           const set = withSettings(content, [{ path, value: 'http://x' }], format)
           const back = withoutSettings(set.text, set.before, format)
-          const kept = JSON.parse(JSON.stringify(read(back, format)))
-          if (path.length === 2 && !('env' in before)) delete kept.env
-          expect(kept).toEqual(JSON.parse(JSON.stringify(before)))
+          expect(JSON.parse(JSON.stringify(read(back, format)))).toEqual(
+            JSON.parse(JSON.stringify(before)),
+          )
         }),
       )
     },
@@ -243,6 +272,138 @@ describe('connecting an agent', () => {
     )
   })
 
+  const mine = fc.constantFrom<readonly Setting[]>(
+    [{ path: ['theme'], value: 'dark' }],
+    [{ path: ['env', 'NEW_URL'], value: 'http://mine' }],
+    [{ path: ['env', 'MINE'], value: '1' }],
+    [{ path: ['env', 'DIRS'], value: { add: '/mine', separator: ':' } }],
+    [{ path: ['plugin'], value: { add: 'mine' } }],
+  )
+  it('[CO3] what somebody sets meanwhile is kept, in the same place too; the rest is as it was', () => {
+    const ours: readonly Setting[] = [
+      { path: ['env', 'NEW_URL'], value: 'http://x' },
+      { path: ['env', 'DIRS'], value: { add: '/ours', separator: ':' } },
+      { path: ['plugin'], value: { add: 'ours' } },
+    ]
+    const seen = { count: 0 }
+    fc.assert(
+      fc.property(jsonText, mine, (content, change) => {
+        const run = (): readonly [string, string] | undefined => {
+          try {
+            const direct = withSettings(content, change, 'json').text
+            const set = withSettings(content, ours, 'json')
+            const changed = withSettings(set.text, change, 'json').text
+            return [direct, withoutSettings(changed, set.before, 'json')]
+          } catch (error) {
+            // A text where a list or an object must be.
+            if (OrielError.is(error)) return undefined
+            throw error
+          }
+        }
+        const texts = run()
+        if (texts === undefined) return
+        seen.count += 1
+        const [direct, through] = texts
+        expect(read(through, 'json')).toEqual(read(direct, 'json'))
+      }),
+      { numRuns: 300 },
+    )
+    expect(seen.count).toBeGreaterThan(100)
+  })
+
+  it('[CO3] a base URL of somebody else and an export in an env file stay', async () => {
+    const { home, oriel } = inHome()
+    const file = join(home, '.qwen/.env')
+    mkdirSync(dirname(file))
+    writeFileSync(file, 'export OPENAI_BASE_URL=http://old\n')
+    await oriel('connect', 'qwen-code')
+    writeFileSync(file, `${readFileSync(file, 'utf8')}A=1\n`)
+    await oriel('disconnect')
+    expect(readFileSync(file, 'utf8')).toBe('export OPENAI_BASE_URL=http://old\nA=1\n')
+    await oriel('connect', 'qwen-code')
+    writeFileSync(file, 'OPENAI_BASE_URL=http://newer\n')
+    await oriel('disconnect')
+    expect(readFileSync(file, 'utf8')).toBe('OPENAI_BASE_URL=http://newer\n')
+  })
+
+  it('[CO3] two folders of settings of one agent are connected beside each other', async () => {
+    const { home, oriel, env } = inHome()
+    mkdirSync(join(home, '.claude'))
+    mkdirSync(join(home, 'work'))
+    writeFileSync(join(home, 'work/settings.json'), '{"a": 1}')
+    const before = filesIn(home)
+    await oriel('connect', 'claude-code')
+    env.CLAUDE_CONFIG_DIR = join(home, 'work')
+    expect((await oriel('connect', 'claude-code')).out).toContain('connected by base-url')
+    expect((await oriel('connect', 'claude-code')).out).toContain('connected already')
+    expect((await oriel('connect', 'claude-code', '--how', 'plugin')).out).toContain(
+      'connected already, by base-url',
+    )
+    expect(filesIn(home)['/work/settings.json']).toContain('ANTHROPIC_BASE_URL')
+    delete env.CLAUDE_CONFIG_DIR
+    await oriel('disconnect', 'claude-code')
+    expect(filesIn(home)).toEqual(before)
+  })
+
+  it('[CO2] where one file cannot be written the others are given back', async () => {
+    const { home, oriel } = inHome()
+    mkdirSync(join(home, '.gemini'))
+    // Found only when the file is to be written.
+    symlinkSync('/proc/self/settings.json', join(home, '.gemini/settings.json'))
+    const before = filesIn(home)
+    const { code, err } = await oriel('connect', 'gemini-cli')
+    expect(code).toBe(1)
+    expect(err).toMatch(/settings\.json: .* Nothing was changed\./)
+    expect(filesIn(home)).toEqual(before)
+    expect(recordIn(home)).toBe('{}')
+  })
+
+  it.each([
+    ['a folder', (path: string) => mkdirSync(path)],
+    ['a link in a circle', (path: string) => symlinkSync(basename(path), path)],
+    ['not UTF-8', (path: string) => writeFileSync(path, Buffer.from([0x7b, 0xff, 0x7d]))],
+    ['a list', (path: string) => writeFileSync(path, '[]')],
+    [
+      'a link below a file',
+      (path: string) => {
+        writeFileSync(`${path}.txt`, '')
+        symlinkSync(`${path}.txt/x`, path)
+      },
+    ],
+  ])(
+    '[CO2] a file of settings that is %s is refused by name, and other agents are connected',
+    async (_what, make) => {
+      const { home, oriel } = inHome()
+      mkdirSync(join(home, '.claude'))
+      make(join(home, '.claude/settings.json'))
+      mkdirSync(join(home, '.codex'))
+      const before = filesIn(home)
+      const { code, err, out } = await oriel('connect')
+      expect(code).toBe(1)
+      expect(err).toMatch(/^oriel: claude-code: .*settings\.json: .* Nothing was changed\.\n$/)
+      expect(out).toContain('codex: connected')
+      await oriel('disconnect')
+      expect(filesIn(home)).toEqual(before)
+    },
+  )
+
+  it('[CO3] a file that became invalid stays, and the message says where its copy is', async () => {
+    const { home, oriel } = inHome()
+    const file = join(home, '.claude/settings.json')
+    mkdirSync(dirname(file))
+    writeFileSync(file, '{}')
+    await oriel('connect', 'claude-code')
+    writeFileSync(file, '{ "env": ')
+    const { code, err } = await oriel('disconnect')
+    expect(code).toBe(1)
+    const [, copy = ''] = /It stays as it is\. As it was before: (.*)\.\n/.exec(err) ?? []
+    expect(readFileSync(copy, 'utf8')).toBe('{}')
+    expect(readFileSync(file, 'utf8')).toBe('{ "env": ')
+    writeFileSync(file, '{}')
+    expect((await oriel('disconnect')).out).toContain('as it was before')
+    expect(recordIn(home)).toBe('{}')
+  })
+
   it('[CO4] a dry run changes nothing; connecting twice is connecting once', async () => {
     const { home, oriel } = inHome()
     mkdirSync(join(home, '.codex'))
@@ -255,7 +416,7 @@ describe('connecting an agent', () => {
     await oriel('connect', '--url', 'http://127.0.0.1:9999/')
     const once = filesIn(home)
     expect(once['/.codex/config.toml']).toBe(
-      'openai_base_url = "http://127.0.0.1:9999/v1"\nmodel = "gpt-5"\n',
+      '644 openai_base_url = "http://127.0.0.1:9999/v1"\nmodel = "gpt-5"\n',
     )
     expect((await oriel('connect', 'codex')).out).toContain('connected already')
     expect(filesIn(home)).toEqual(once)

@@ -4,14 +4,16 @@
 import { createHash } from 'node:crypto'
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { OrielError } from 'oriel'
 import type { FileChange, How } from './agents.ts'
@@ -25,6 +27,8 @@ import {
 /** One file as it would be changed. */
 export interface PlannedFile {
   readonly path: string
+  /** Where it is written: another place than the path behind a link that leads to nothing yet. */
+  readonly target: string
   readonly format: FileFormat
   /** The bytes that are there; absent where there is no file. */
   readonly before?: Buffer
@@ -36,14 +40,15 @@ export interface PlannedFile {
 /** What changes, before anything does. Throws OrielError with the file's name where one cannot be changed safely. */
 export function plan(changes: readonly FileChange[]): readonly PlannedFile[] {
   return changes.map(({ path: first, alternatives = [], format, settings }) => {
-    const path = alternatives.find((one) => existsSync(one)) ?? first
-    const before = existsSync(path) ? readFileSync(path) : undefined
+    const path = resolve(alternatives.find((one) => existsSync(one)) ?? first)
     try {
+      const before = existsSync(path) ? readFileSync(path) : undefined
       const { text, before: past } = withSettings(textOf(before), settings, format)
+      const target = before === undefined ? targetOf(path) : path
       const from = before === undefined ? {} : { before }
-      return { path, format, ...from, after: Buffer.from(text), settings, past }
+      return { path, target, format, ...from, after: Buffer.from(text), settings, past }
     } catch (error) {
-      throw named(path, error)
+      throw named(path, error, 'Nothing was changed.')
     }
   })
 }
@@ -85,23 +90,44 @@ export class Connections {
     return Object.keys(this.#read())
   }
 
-  /** Copies each file, notes what will be written, then writes. A crash in between leaves the copies and the record. */
-  connect(agent: string, how: How, files: readonly PlannedFile[]): Connection {
+  /**
+   * Copies each file, notes what will be written, then writes. A crash in between leaves the copies and the record; where a file cannot be
+   * written, the others are given back. Adds to what is connected: an agent may have several folders of settings.
+   */
+  connect(agent: string, how: How, files: readonly PlannedFile[]): void {
+    const past = this.get(agent)?.files ?? []
     const copies = join(this.#folder, 'copies', agent)
-    mkdirSync(copies, { recursive: true, mode: 0o700 })
-    const recorded = files.map(({ path, format, before, after, past }, index): RecordedFile => {
-      const copy = join(copies, `${index}-${hashOf(Buffer.from(path)).slice(0, 8)}`)
-      if (before !== undefined) writeFileSync(copy, before, { mode: 0o600 })
-      const kept = before === undefined ? {} : { copy }
-      return { path, format, ...kept, written: hashOf(after), past, folders: missingFolders(path) }
-    })
-    const connection = { how, files: recorded }
-    this.#write({ ...this.#read(), [agent]: connection })
-    for (const { path, after } of files) {
-      mkdirSync(dirname(path), { recursive: true })
-      writeFileSync(path, after, { mode: 0o600 })
+    const recorded = files.map(
+      ({ target: path, format, before, after, past: settings }): RecordedFile => {
+        const copy = join(copies, hashOf(Buffer.from(path)).slice(0, 16))
+        const kept = before === undefined ? {} : { copy }
+        const folders = missingFolders(path)
+        return { path, format, ...kept, written: hashOf(after), past: settings, folders }
+      },
+    )
+    try {
+      mkdirSync(copies, { recursive: true, mode: 0o700 })
+      recorded.forEach(({ copy }, index) => {
+        const before = files[index]?.before
+        if (copy !== undefined && before !== undefined) writeFileSync(copy, before, { mode: 0o600 })
+      })
+      this.#record(agent, { how, files: [...past, ...recorded] })
+    } catch (error) {
+      throw named(this.#folder, error, 'Nothing was changed.')
     }
-    return connection
+    const done: RecordedFile[] = []
+    for (const [index, file] of recorded.entries()) {
+      try {
+        mkdirSync(dirname(file.path), { recursive: true })
+        writeFileSync(file.path, files[index]?.after ?? '', { mode: 0o600 })
+        done.push(file)
+      } catch (error) {
+        for (const one of done) giveBack(one)
+        removeFolders(file.folders)
+        this.#forget(agent, past, how)
+        throw named(file.path, error, 'Nothing was changed.')
+      }
+    }
   }
 
   /** Gives each file back. Tells of each whether it is byte for byte what it was. */
@@ -109,10 +135,20 @@ export class Connections {
     const connection = this.get(agent)
     if (connection === undefined) return []
     const undone = connection.files.map((file) => ({ path: file.path, isExact: giveBack(file) }))
-    const { [agent]: _gone, ...rest } = this.#read()
-    this.#write(rest)
-    rmSync(join(this.#folder, 'copies', agent), { recursive: true, force: true })
+    this.#forget(agent, [], connection.how)
     return undone
+  }
+
+  /** What is left of a connection after files of it were given back. */
+  #forget(agent: string, left: readonly RecordedFile[], how: How): void {
+    this.#record(agent, left.length === 0 ? undefined : { how, files: left })
+    const copies = join(this.#folder, 'copies', agent)
+    if (left.length === 0) rmSync(copies, { recursive: true, force: true })
+  }
+
+  #record(agent: string, connection: Connection | undefined): void {
+    const { [agent]: _before, ...others } = this.#read()
+    this.#write(connection === undefined ? others : { ...others, [agent]: connection })
   }
 
   get #file(): string {
@@ -135,29 +171,47 @@ export class Connections {
   }
 }
 
+/** Whether the file is byte for byte what it was. */
 function giveBack({ path, format, copy, written, past, folders }: RecordedFile): boolean {
   if (!existsSync(path)) return copy === undefined
-  const now = readFileSync(path)
-  if (hashOf(now) === written) {
-    if (copy !== undefined) writeFileSync(path, readFileSync(copy))
-    else remove(path, folders)
-    return true
-  }
   try {
-    // What is no longer as it was written is somebody else's by now.
+    const now = readFileSync(path)
+    const before = copy !== undefined && existsSync(copy) ? readFileSync(copy) : undefined
+    if (before?.equals(now) === true) return true
+    if (hashOf(now) === written && (before !== undefined || copy === undefined)) {
+      if (before !== undefined) writeFileSync(path, before)
+      else remove(path, folders)
+      return true
+    }
     writeFileSync(path, withoutSettings(textOf(now), past, format))
   } catch (error) {
-    throw named(path, error)
+    const hint = copy === undefined ? '' : ` As it was before: ${copy}.`
+    throw named(path, error, `It stays as it is.${hint}`)
   }
   return false
 }
 
 function remove(path: string, folders: readonly string[]): void {
   rmSync(path)
+  removeFolders(folders)
+}
+
+function removeFolders(folders: readonly string[]): void {
   for (const folder of folders) {
     if (!existsSync(folder) || readdirSync(folder).length > 0) return
     rmdirSync(folder)
   }
+}
+
+/** The end of links that lead to nothing yet: they stay. */
+function targetOf(path: string): string {
+  let target = path
+  // As many as Linux follows.
+  for (let links = 0; links < 40; links++) {
+    if (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return target
+    target = resolve(dirname(target), readlinkSync(target))
+  }
+  return target
 }
 
 function missingFolders(path: string): readonly string[] {
@@ -179,11 +233,10 @@ function hashOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-function named(path: string, error: unknown): OrielError {
+function named(path: string, error: unknown, consequence: string): OrielError {
   const reason = error instanceof Error ? error.message : String(error)
-  return new OrielError('invalid-input', `${path}: ${reason} Nothing was changed.`, {
-    cause: error,
-  })
+  const sentence = /[.!?]$/.test(reason) ? reason : `${reason}.`
+  return new OrielError('invalid-input', `${path}: ${sentence} ${consequence}`, { cause: error })
 }
 
 /** Whether connecting would change nothing. */

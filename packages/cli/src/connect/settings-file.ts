@@ -24,6 +24,10 @@ export interface Setting {
 export interface PastSetting {
   readonly path: readonly string[]
   readonly value?: unknown
+  /** What was set in its place; absent in older records, which are taken back whatever stands there by now. */
+  readonly set?: Setting['value']
+  /** How many keys of the path were there. @default all */
+  readonly depth?: number
 }
 
 /**
@@ -39,9 +43,9 @@ export function withSettings(
   format: FileFormat,
 ): { readonly text: string; readonly before: readonly PastSetting[] } {
   const tree = read(text, format)
-  const before = settings.map(({ path }) => {
+  const before = settings.map(({ path, value: own }): PastSetting => {
     const value = valueAt(tree, path)
-    return { path, ...(value === undefined ? {} : { value }) }
+    return { path, ...(value === undefined ? {} : { value }), set: own, depth: depthOf(tree, path) }
   })
   const after = settings.map(({ path, value }) => ({
     path,
@@ -53,25 +57,67 @@ export function withSettings(
   return { text: changed, before }
 }
 
-/** The text with each setting as it was before. */
+/**
+ * The text with each setting as it was before. What somebody set since in its place stays, so do other items of its list; objects that
+ * were made for a setting go with it once they are empty.
+ */
 export function withoutSettings(
   text: string,
   before: readonly PastSetting[],
   format: FileFormat,
 ): string {
-  const expected = before.reduce(
-    (one, { path, value }) => withValue(one, path, value),
-    read(text, format),
-  )
-  const changed = before.reduce((one, past) => set(one, past, format), text)
-  assertMeans(changed, expected, format)
+  let [tree, changed] = [read(text, format), text]
+  for (const past of before) {
+    const change = taken(tree, past)
+    if (change === undefined) continue
+    tree = withValue(tree, change.path, change.value)
+    changed = set(changed, change, format)
+  }
+  assertMeans(changed, tree, format)
   return changed
 }
 
-function added(
-  list: unknown,
-  { add: item, separator }: { readonly add: string; readonly separator?: string },
-): unknown {
+/** What takes a setting back from what stands there now; nothing if it is no longer ours. */
+function taken(tree: Tree, past: PastSetting): Change | undefined {
+  const { path, value, set: own, depth = path.length } = past
+  const now = valueAt(tree, path)
+  if (typeof own === 'string' && now !== own) return undefined
+  if (now === undefined && value === undefined) return undefined
+  if (typeof own === 'object') {
+    const rest = includes(value, own) ? undefined : without(now, own)
+    if (rest === undefined) return undefined
+    if (value !== undefined || rest.length > 0) return { path, value: rest }
+  }
+  if (value !== undefined) return { path, value }
+  let end = path.length
+  while (end > depth + 1 && keysAt(tree, path.slice(0, end - 1)) === 1) end -= 1
+  return { path: path.slice(0, end), value: undefined }
+}
+
+interface Change {
+  readonly path: readonly string[]
+  readonly value: unknown
+}
+
+type Item = Exclude<Setting['value'], string>
+
+function partsOf(list: unknown, { separator }: Item): readonly unknown[] {
+  if (Array.isArray(list)) return list
+  return typeof list === 'string' && separator !== undefined ? list.split(separator) : []
+}
+
+function includes(list: unknown, item: Item): boolean {
+  return partsOf(list, item).includes(item.add)
+}
+
+/** A list without an item; nothing where it does not have it. */
+function without(list: unknown, item: Item): readonly unknown[] | string | undefined {
+  if (!includes(list, item)) return undefined
+  const rest = partsOf(list, item).filter((one) => one !== item.add)
+  return Array.isArray(list) ? rest : rest.join(item.separator)
+}
+
+function added(list: unknown, { add: item, separator }: Item): unknown {
   if (separator !== undefined) {
     const parts = typeof list === 'string' && list !== '' ? list.split(separator) : []
     if (list === undefined || typeof list === 'string') {
@@ -105,7 +151,7 @@ export function read(text: string, format: FileFormat): Tree {
   return tree as Tree
 }
 
-function set(text: string, { path, value }: PastSetting, format: FileFormat): string {
+function set(text: string, { path, value }: Change, format: FileFormat): string {
   if (format === 'json') return setJson(text, path, value)
   const [name = ''] = path
   return format === 'toml' ? setToml(text, name, value) : setEnv(text, name, value)
@@ -180,16 +226,21 @@ function lineEnd(text: string, from: number): number {
 interface EnvLine extends Line {
   readonly name: string
   readonly value: string
+  /** What stands before the value: the name, perhaps with `export`. */
+  readonly head: string
 }
 
 function envLines(text: string): readonly EnvLine[] {
-  const pattern = /^[ \t\uFEFF]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=(.*)$/gm
-  return [...text.matchAll(pattern)].map(({ index, 1: name = '', 2: value = '' }) => ({
-    start: index,
-    end: lineEnd(text, index),
-    name,
-    value: value.replace(/\r$/, ''),
-  }))
+  const pattern = /^([ \t\uFEFF]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=)(.*)$/gm
+  return [...text.matchAll(pattern)].map(
+    ({ index, 1: head = '', 2: name = '', 3: value = '' }) => ({
+      start: index,
+      end: lineEnd(text, index),
+      head,
+      name,
+      value: value.replace(/\r$/, ''),
+    }),
+  )
 }
 
 /** The last line of a name is the one that counts. */
@@ -199,7 +250,7 @@ function setEnv(text: string, name: string, value: unknown): string {
     return found === undefined ? text : text.slice(0, found.start) + text.slice(found.end)
   }
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
-  const line = `${name}=${String(value)}${eol}`
+  const line = `${found?.head ?? `${name}=`}${String(value)}${eol}`
   if (found !== undefined) return text.slice(0, found.start) + line + text.slice(found.end)
   const isOpen = text !== '' && !text.endsWith('\n')
   return `${text}${isOpen ? eol : ''}${line}`
@@ -213,6 +264,19 @@ function valueAt(tree: unknown, path: readonly string[]): unknown {
         : undefined,
     tree,
   )
+}
+
+/** How many keys of a path are there. */
+function depthOf(tree: Tree, path: readonly string[]): number {
+  const missing = path.findIndex(
+    (_key, index) => valueAt(tree, path.slice(0, index + 1)) === undefined,
+  )
+  return missing === -1 ? path.length : missing
+}
+
+function keysAt(tree: Tree, path: readonly string[]): number {
+  const found = valueAt(tree, path)
+  return typeof found === 'object' && found !== null ? Object.keys(found).length : 0
 }
 
 function withValue(tree: Tree, [key = '', ...rest]: readonly string[], value: unknown): Tree {

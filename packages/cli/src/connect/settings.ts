@@ -1,8 +1,8 @@
 // The options of `oriel connect`, checked.
 
 import { OrielError } from 'oriel'
+import { defaultPort } from '../defaults.ts'
 import type { RawOptions } from '../inspect/settings.ts'
-import { defaultPort } from '../serve/settings.ts'
 import type { How } from './agents.ts'
 import type { ConnectSettings } from './command.ts'
 

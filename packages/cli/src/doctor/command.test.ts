@@ -199,8 +199,8 @@ describe('what cannot be looked at', () => {
     [['--store', 'mysql://host'], '--store takes the path of a SQLite file'],
     [['--tenant', 'a', '--tenant', 'b'], '--tenant takes one value; give it once.'],
     [['--thread', ''], '--thread must not be empty.'],
-    [['--data'], 'option --data <folder> value is missing'],
-    [['somewhere'], 'unused args: somewhere'],
+    [['--data'], '--data needs a value: --data <folder>'],
+    [['somewhere'], "oriel doctor takes options only; got 'somewhere'."],
   ])('refuses %j', async (words, message) => {
     const { code, stderr } = await oriel(['doctor', ...words])
     expect(code).toBe(2)

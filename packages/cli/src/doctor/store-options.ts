@@ -2,10 +2,8 @@
 
 import { join } from 'node:path'
 import { OrielError } from 'oriel'
+import { defaultFolder } from '../defaults.ts'
 import type { RawOptions } from '../inspect/settings.ts'
-
-/** Default data directory of `oriel serve` and the store commands. */
-export const defaultFolder = './oriel-data'
 
 /** Selected threads by tenant and id. An absent field selects all. */
 export interface Choice {

@@ -247,7 +247,8 @@ describe('a damaged export', () => {
 describe('what cannot be imported', () => {
   it.each([
     [[], 'name the file to import, or - for standard input.'],
-    [['a', 'b'], 'one file is imported at a time; name one.'],
+    [['a', 'b'], 'a: there is no such file; check the path.'],
+    [['a', 'b', '--thread', 't'], '--thread names one thread, and these are 2 files; name one.'],
     [['no-such-file'], 'no-such-file: there is no such file; check the path.'],
     [['a', '--format', 'x'], "--format cannot be 'x'; allowed: openai-chat"],
   ])('refuses %j', async (words, message) => {

@@ -9,8 +9,8 @@ import { type Imported, importExport } from './export-file.ts'
 import { isExport } from './export-line.ts'
 import { importHistories } from './history.ts'
 import { renderImport } from './outcome.ts'
-import type { ImportSettings } from './settings.ts'
-import { Source } from './source.ts'
+import type { FileSettings, ImportSettings } from './settings.ts'
+import { checkReadable, Source } from './source.ts'
 
 /** Incremented when a field changes its meaning. docs/guides/keep.md documents the shape. */
 const jsonVersion = 1
@@ -20,22 +20,36 @@ const jsonVersion = 1
  * imported.
  */
 export async function importThreads(settings: ImportSettings, terminal: Terminal): Promise<number> {
-  const source = await Source.open(settings.file, terminal.stdin)
+  const { path, files, isJson } = settings
+  const { stdout, env } = terminal
+  // All files are looked for before the first one is imported.
+  for (const file of files) if (file !== '-') checkReadable(file)
+  const store = isServer(path) ? postgresStore(path) : sqliteStore(path)
   try {
-    const { path } = settings
-    const store = isServer(path) ? postgresStore(path) : sqliteStore(path)
-    try {
-      const { outcomes, notes, isWhole } = await read(source, settings, { store, terminal })
-      const { stdout, env } = terminal
-      const isComplete = isWhole && outcomes.every(({ type }) => type !== 'refused')
-      const report = { file: settings.file, outcomes, notes }
-      const paper = { colors: colorsFor(stdout, env), width: widthOf(stdout) }
-      if (settings.isJson) stdout.write(renderJson({ version: jsonVersion, isComplete, ...report }))
-      else stdout.write(renderImport(report, paper))
-      return isComplete ? 0 : 1
-    } finally {
-      await store.close()
-    }
+    const reports: (Imported & { readonly file: string })[] = []
+    for (const file of files) reports.push(await importFile(file, settings, { store, terminal }))
+    const isComplete = reports.every(
+      ({ isWhole, outcomes }) => isWhole && outcomes.every(({ type }) => type !== 'refused'),
+    )
+    const paper = { colors: colorsFor(stdout, env), width: widthOf(stdout) }
+    const shown = reports.map(({ file, outcomes, notes }) => ({ file, outcomes, notes }))
+    const body = shown.length === 1 ? shown[0] : { files: shown }
+    if (isJson) stdout.write(renderJson({ version: jsonVersion, isComplete, ...body }))
+    else for (const report of shown) stdout.write(renderImport(report, paper))
+    return isComplete ? 0 : 1
+  } finally {
+    await store.close()
+  }
+}
+
+async function importFile(
+  file: string,
+  settings: ImportSettings,
+  around: { readonly store: Store; readonly terminal: Terminal },
+): Promise<Imported & { readonly file: string }> {
+  const source = await Source.open(file, around.terminal.stdin)
+  try {
+    return { ...(await read(source, { ...settings, file }, around)), file }
   } finally {
     source.close()
   }
@@ -43,7 +57,7 @@ export async function importThreads(settings: ImportSettings, terminal: Terminal
 
 async function read(
   source: Source,
-  settings: ImportSettings,
+  settings: FileSettings,
   { store, terminal }: { readonly store: Store; readonly terminal: Terminal },
 ): Promise<Imported> {
   const isOurs = isExport(await source.first())

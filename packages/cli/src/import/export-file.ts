@@ -8,7 +8,7 @@ import { type EntryLine, entryHash, type HeaderLine } from '../export/lines.ts'
 import { number, plural } from '../render/layout.ts'
 import { readLine } from './export-line.ts'
 import type { Outcome } from './outcome.ts'
-import type { ImportSettings } from './settings.ts'
+import type { FileSettings } from './settings.ts'
 import type { Source } from './source.ts'
 import { type Section, verify } from './verify.ts'
 
@@ -26,7 +26,7 @@ export interface Imported {
 
 export async function importExport(
   source: Source,
-  settings: ImportSettings,
+  settings: FileSettings,
   around: { readonly store: Store; readonly onBytes: (bytes: number) => void },
 ): Promise<Imported> {
   const { store, onBytes } = around
@@ -58,7 +58,7 @@ interface Target {
 async function openTarget(
   section: Section | undefined,
   header: HeaderLine,
-  settings: ImportSettings,
+  settings: FileSettings,
   store: Store,
 ): Promise<Target> {
   const problem = section?.header.head === header.head ? section.problem : fileChanged

@@ -1,6 +1,7 @@
 // `oriel import` of histories in the providers' formats.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type FormatName, openThread } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import { describeRecorded } from '../../../../scripts/recorded.ts'
@@ -58,6 +59,28 @@ const responses = [
   { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' },
   { type: 'function_call_output', call_id: 'c1', output: 'Nothing.' },
 ]
+
+describe('several files', () => {
+  it('are imported one after the other, those of a folder too', async () => {
+    const place = folder.file('sessions')
+    mkdirSync(place)
+    writeFileSync(join(place, 'a.json'), JSON.stringify(chat))
+    writeFileSync(join(place, 'b.json'), JSON.stringify(anthropic))
+    writeFileSync(join(place, 'notes.txt'), 'no transcript')
+    const { code, stdout } = await run(place)
+    expect(code).toBe(0)
+    expect(idsIn(stdout)).toHaveLength(2)
+    const { stdout: again } = await run(join(place, 'a.json'), join(place, 'b.json'), '--json')
+    const { isComplete, files } = JSON.parse(again) as {
+      readonly isComplete: boolean
+      readonly files: readonly { readonly file: string }[]
+    }
+    expect({ isComplete, files: files.map(({ file }) => file) }).toEqual({
+      isComplete: true,
+      files: [join(place, 'a.json'), join(place, 'b.json')],
+    })
+  })
+})
 
 describe('a history', () => {
   it.each<[FormatName, object, readonly unknown[]]>([

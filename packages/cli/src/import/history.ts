@@ -19,7 +19,7 @@ import { type Conversation, readValue } from '../transcript/conversation.ts'
 import { readTranscripts } from '../transcript/read.ts'
 import { type Imported, refusalOf } from './export-file.ts'
 import type { Outcome } from './outcome.ts'
-import type { ImportSettings } from './settings.ts'
+import type { FileSettings } from './settings.ts'
 import { parse, type Source } from './source.ts'
 
 /** The frame of a request belongs to the caller, in threads as in `project`. */
@@ -31,7 +31,7 @@ const idLength = 32
 
 export async function importHistories(
   source: Source,
-  settings: ImportSettings,
+  settings: FileSettings,
   around: { readonly store: Store; readonly onBytes: (bytes: number) => void },
 ): Promise<Imported> {
   const { store, onBytes } = around
@@ -66,7 +66,7 @@ export async function importHistories(
 
 async function importOne(
   conversation: Conversation,
-  settings: ImportSettings,
+  settings: FileSettings,
   store: Store,
 ): Promise<Outcome> {
   const { messages, detection } = conversation

@@ -3,10 +3,11 @@
 import { type FormatName, formatNames } from 'oriel'
 import { readPath, readText, wrong } from '../doctor/store-options.ts'
 import type { RawOptions } from '../inspect/settings.ts'
+import { expandFolders } from '../transcript/folders.ts'
 
 export interface ImportSettings {
-  /** The file to import; `-` is standard input. */
-  readonly file: string
+  /** The files to import; `-` is standard input. */
+  readonly files: readonly string[]
   readonly path: string
   /** @default the tenant in the export, else 'default' */
   readonly tenant?: string
@@ -17,15 +18,20 @@ export interface ImportSettings {
   readonly isJson: boolean
 }
 
+/** Settings for one of the files. */
+export type FileSettings = Omit<ImportSettings, 'files'> & { readonly file: string }
+
 export function readImportSettings(files: readonly string[], raw: RawOptions): ImportSettings {
-  const [file, ...others] = files
-  if (file === undefined) throw wrong('name the file to import, or - for standard input.')
-  if (others.length > 0) throw wrong('one file is imported at a time; name one.')
+  if (files.length === 0) throw wrong('name the file to import, or - for standard input.')
+  const expanded = expandFolders(files)
   const tenant = readText(raw, 'tenant')
   const thread = readText(raw, 'thread')
   const format = readFormat(raw)
+  if (thread !== undefined && expanded.length > 1) {
+    throw wrong(`--thread names one thread, and these are ${expanded.length} files; name one.`)
+  }
   return {
-    file,
+    files: expanded,
     path: readPath(raw),
     isJson: raw.json === true,
     ...(tenant === undefined ? {} : { tenant }),

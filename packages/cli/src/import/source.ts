@@ -79,7 +79,7 @@ export function parse(text: string): unknown {
   }
 }
 
-function checkReadable(file: string): void {
+export function checkReadable(file: string): void {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (stat === undefined) throw wrong(`${file}: there is no such file; check the path.`)
   if (!stat.isFile()) throw wrong(`${file}: it is not a file; name one.`)

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { type FormatName, formatNames, OrielError, type PolicyInput, presets, project } from 'oriel'
+import { defaultTop } from '../defaults.ts'
 
 export interface InspectSettings {
   readonly format?: FormatName
@@ -15,12 +16,6 @@ export interface InspectSettings {
   readonly isStrict: boolean
   readonly showContent: boolean
 }
-
-/** Up to this size an exact count takes seconds. */
-export const exactMegabytes = 32
-
-/** Default rows per list: the report fits two screens. */
-export const defaultTop = 5
 
 /** Options as parsed: text that looks like a number is a number. */
 export type RawOptions = Readonly<Record<string, unknown>>

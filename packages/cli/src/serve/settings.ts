@@ -10,17 +10,9 @@ import {
   readConfig,
 } from '@oriel/gateway'
 import { type PolicyInput, presets } from 'oriel'
-import {
-  checkPath,
-  defaultFolder,
-  fileIn,
-  readGivenPath,
-  readText,
-  wrong,
-} from '../doctor/store-options.ts'
+import { defaultFolder, defaultPort } from '../defaults.ts'
+import { checkPath, fileIn, readGivenPath, readText, wrong } from '../doctor/store-options.ts'
 import type { RawOptions } from '../inspect/settings.ts'
-
-export const defaultPort = 4141
 
 export interface ServeSettings {
   readonly port: number

@@ -20,11 +20,15 @@ export function sameEnds(before: readonly OutlineRow[], after: readonly OutlineR
 /** Rows of the same fields; of a run its first and last entry and its sums say what is inside. */
 function isSame(a: OutlineRow | undefined, b: OutlineRow | undefined): boolean {
   if (a === b) return true
-  if (a === undefined || b === undefined) return false
-  const [one, other] = [a, b].map((row) =>
-    Object.entries(row).filter(([, value]) => !Array.isArray(value)),
-  )
-  if (one === undefined || other === undefined || one.length !== other.length) return false
-  const fields = new Map<string, unknown>(other)
-  return one.every(([name, value]) => fields.get(name) === value)
+  return a !== undefined && b !== undefined && hasFieldsOf(a, b) && hasFieldsOf(b, a)
+}
+
+/** Whether all fields of one row are those of the other. Lists are left out; the rows inside a run are not even made. */
+function hasFieldsOf(row: OutlineRow, other: OutlineRow): boolean {
+  for (const name in row) {
+    if (name === 'rows') continue
+    const value = row[name as keyof OutlineRow]
+    if (value !== other[name as keyof OutlineRow] && !Array.isArray(value)) return false
+  }
+  return true
 }

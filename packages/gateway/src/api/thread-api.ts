@@ -23,10 +23,12 @@ import {
   type WireFormat,
 } from 'oriel'
 import {
+  type BlockRow,
   type Composition,
   compositionIn,
   compositionOf,
   contentsIn,
+  gathered,
   listEdits,
   type NextOptions,
   type OutlineRow,
@@ -47,7 +49,7 @@ import type { SettingsResolver } from '../settings/resolve.ts'
 import { damageOf } from '../threads/damage.ts'
 import type { OpenThreads, UseOptions } from '../threads/open-threads.ts'
 import type { Tenants } from '../threads/tenants.ts'
-import { readCooperatively } from './cooperative-read.ts'
+import { cooperativePause, readCooperatively } from './cooperative-read.ts'
 import { type Inspection, Inspections } from './inspections.ts'
 import { sameEnds } from './outline-diff.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
@@ -294,16 +296,20 @@ export class ThreadApi {
     readonly rows: readonly OutlineRow[]
   }> {
     const { key } = await this.#find(context)
+    const pause = cooperativePause(context.request.signal)
     const made = await this.open(key, async (thread) => {
       const options = requestOptions(log.entries)
       const view = await thread.view({ ...options, dryRun: true })
       const contextWindow = thread.policy.compaction?.contextWindow
-      const filled = compositionIn(view, { ...options, contextWindow })
-      return { context: filled, contents: contentsIn(view), trace: view.trace, tokens: view.tokens }
+      const { format, model } = options
+      const filled = compositionIn(view, { format, model, contextWindow })
+      const contents = await gathered(contentsIn(view), pause)
+      return { context: filled, contents, trace: view.trace, tokens: view.tokens }
     })
     const { contents, trace, tokens } = made
     const counted = { log: tokens.before, view: tokens.after }
-    return { tokens: counted, context: made.context, rows: log.outline({ contents, trace }) }
+    const rows = await log.outline({ contents, trace }, pause)
+    return { tokens: counted, context: made.context, rows }
   }
 
   /** Originals of the log in a range, each cut: what a list shows of them; with a step also what its request shows of reduced blocks. */
@@ -318,9 +324,9 @@ export class ThreadApi {
       entry.type === 'message'
         ? entry.blocks.map((block, index) => {
             const name = `${entry.seq}/${index}`
-            const text = shown.get(name)
+            const row = shown.get(name)
             const own = previewOf(block)
-            return [name, text === undefined ? own : { ...own, shown: text }] as const
+            return [name, row === undefined ? own : { ...own, ...besideOf(block, row) }] as const
           })
         : [],
     )
@@ -358,19 +364,18 @@ export class ThreadApi {
     }
     const { key } = await this.#find(context)
     const options = requestOptions(inspection.log.entries)
-    return this.open(key, async (thread) =>
-      contentsIn(await thread.view({ ...options, dryRun: true })),
-    )
+    return this.open(key, async (thread) => [
+      ...contentsIn(await thread.view({ ...options, dryRun: true })),
+    ])
   }
 
   /** What the request of a step shows in the place of reduced blocks. */
-  async #shownTexts(context: RouteContext): Promise<ReadonlyMap<string, string>> {
+  async #shownTexts(context: RouteContext): Promise<ReadonlyMap<string, ShownText>> {
     const name = context.url.searchParams.get('of')
     const sent = name === null ? undefined : (await this.#inspect(context)).sent(name)
-    const texts = new Map<string, string>()
+    const texts = new Map<string, ShownText>()
     for (const row of sent?.rows ?? []) {
-      if (row.type === 'block' && row.text !== undefined)
-        texts.set(`${row.seq}/${row.index}`, row.text)
+      if (row.type === 'block' && row.text !== undefined) texts.set(`${row.seq}/${row.index}`, row)
     }
     return texts
   }
@@ -789,11 +794,33 @@ interface Preview {
   /** Characters of the whole. */
   readonly length: number
   readonly picture?: string
+  /** What the request shows in its place. */
+  readonly shown?: string
+  /** The original behind the lines that are shown as they were said. */
+  readonly rest?: { readonly text: string; readonly length: number }
 }
+
+type ShownText = Pick<BlockRow, 'text' | 'same'>
 
 function previewOf(block: Block): Preview {
   const text = plainText(block)
   return { text: text.slice(0, previewChars), length: text.length, ...pictureIn(block) }
+}
+
+/** What a request shows of a reduced block, and its original behind the lines that both share. */
+function besideOf(block: Block, { text, same = 0 }: ShownText): Partial<Preview> {
+  const shown = text === undefined ? {} : { shown: text }
+  if (same === 0) return shown
+  const whole = plainText(block)
+  const rest = whole.slice(endOfLine(whole, same))
+  return { ...shown, rest: { text: rest.slice(0, previewChars), length: rest.length } }
+}
+
+/** Where so many lines end. */
+function endOfLine(text: string, lines: number): number {
+  let end = 0
+  for (let line = 0; line < lines; line++) end = text.indexOf('\n', end) + 1
+  return end
 }
 
 /** A picture as a data URL, where it is one that is safe to show; a result may hold one. */

@@ -20,6 +20,7 @@ import {
 } from 'oriel'
 import {
   compactionAmong,
+  lookupRoom,
   originsIn,
   placesOf,
   type ResentHistory,
@@ -28,7 +29,6 @@ import {
 } from 'oriel/internal'
 import type { Answer, AskedCompaction, Provider, WrittenAnswer } from 'oriel/providers'
 import { type DeferredTools, deferredTools } from '../expansion/deferred-tools.ts'
-import { roomTokensOf } from '../expansion/expand-call.ts'
 import {
   candidateFor,
   type InjectedTool,
@@ -395,7 +395,7 @@ export class ManagedCall implements RoundedCall {
   get roomTokens(): number {
     const { settings, model } = this.#input
     const usedTokens = this.#view?.tokens.after ?? 0
-    return roomTokensOf({ policy: settings.policy, model, usedTokens })
+    return lookupRoom({ policy: settings.policy, model, usedTokens })
   }
 
   async recordHiddenRound({

@@ -1,6 +1,5 @@
 // Expansion as a model call uses it, where its request offers the tool.
 
-import { lookupPrices, type Policy } from 'oriel'
 import type { Provider } from 'oriel/providers'
 import type { UpstreamAnswer } from '../http/client.ts'
 import { expandAnswer } from './expand-answer.ts'
@@ -36,24 +35,4 @@ export async function expandCall(
     call.recordInterrupted(undefined, signal.aborted ? 'client-left' : 'upstream-broke')
     throw error
   }
-}
-
-/** How much of the window is used: counters and providers differ, and the answer needs room too. */
-const windowShare = 0.9
-/** A few lines may always be read: a request that is nearly full is made smaller. */
-const minTokens = 1000
-
-interface Filled {
-  readonly policy: Policy
-  readonly model: string | undefined
-  /** Tokens that the newest request had. */
-  readonly usedTokens: number
-}
-
-/** Tokens that are left for results; infinite where nobody knows the window. */
-export function roomTokensOf({ policy, model, usedTokens }: Filled): number {
-  const known = lookupPrices(model === undefined ? {} : { model })
-  const window = policy.compaction?.contextWindow ?? known.contextWindow
-  if (window === undefined) return Infinity
-  return Math.max(minTokens, Math.floor(window * windowShare) - usedTokens)
 }

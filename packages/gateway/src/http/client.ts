@@ -3,7 +3,7 @@
 
 import { OrielError } from 'oriel'
 import { apiRoots, keyHeaders } from 'oriel/providers'
-import { Agent, type Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { UpstreamSlots } from '../limits/upstream-slots.ts'
 import type { ContextManagement, Limits, UpstreamOptions } from '../options.ts'
 import { refuse } from './errors.ts'
@@ -124,7 +124,7 @@ function readBase({ name, baseUrl }: UpstreamOptions): URL {
 
 /** The parsed upstream address, and its connections. */
 interface Target {
-  readonly agent: Agent
+  readonly agent: Promise<Agent>
   readonly origin: string
   readonly host: string
   readonly prefix: string
@@ -141,16 +141,22 @@ const agentOptions = {
 } as const
 
 function targetOf(base: URL): Target {
-  const agent = new Agent(agentOptions)
   const unconnected = new WeakSet<object>()
-  agent.on('connectionError', (_origin, _targets, error) => unconnected.add(error))
   return {
-    agent,
+    agent: createAgent((error) => unconnected.add(error)),
     origin: base.origin,
     host: base.host,
     prefix: base.pathname.replace(/\/$/, ''),
     isUnconnected: (error) => unconnected.has(error),
   }
+}
+
+/** undici takes as long to load as the gateway itself, so it loads beside the rest. */
+async function createAgent(connectionFailed: (error: object) => void): Promise<Agent> {
+  const undici = await import('undici')
+  const agent = new undici.Agent(agentOptions)
+  agent.on('connectionError', (_origin, _targets, error) => connectionFailed(error))
+  return agent
 }
 
 /** The upstream for a model: one that names it, else one that takes any. */
@@ -253,8 +259,9 @@ async function sendHttp(
   { target, request, limits }: Sending,
   closed: () => void,
 ): Promise<UpstreamAnswer> {
-  const { agent, origin, host, prefix } = target
+  const { origin, host, prefix } = target
   const { method, path, headers, body = null, signal } = request
+  const agent = await target.agent
   const clock = new Clock(signal, limits)
   try {
     const {

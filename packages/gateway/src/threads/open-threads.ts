@@ -38,6 +38,8 @@ const bytesPerByte = 3
 const maxQuietMs = 2000
 /** Tasks of calls that may wait for one conversation, and tasks of readers. */
 const maxWaiting = 256
+/** Of those whose turn is late, more than these get no object of their own: writers that are so many would only be in each other's way. */
+const maxBeside = 16
 
 export interface UseOptions {
   /** Whether it asks a model or reads a whole log: calls continue meanwhile. @default false */
@@ -130,8 +132,13 @@ export class ThreadHandle {
     this.#users += 1
     try {
       const thread = await this.#get()
-      if (!isLong) return await inTurn(thread, id, async (own) => ({ result: await task(own) }))
-      const branch = await inTurn(thread, id, async (own) => own)
+      const busy = (): void => {
+        if (this.#users > maxBeside) throw new ThreadBusyError()
+      }
+      if (!isLong) {
+        return await inTurn(thread, id, async (own) => ({ result: await task(own) }), busy)
+      }
+      const branch = await inTurn(thread, id, async (own) => own, busy)
       return branch && { result: await task(branch) }
     } finally {
       this.#users -= 1
@@ -150,11 +157,15 @@ export class ThreadHandle {
   }
 }
 
-/** Runs a task on a branch as an exclusive one. Undefined, and nothing done, where it would begin too late, or there is no such branch. */
+/**
+ * Runs a task on a branch as an exclusive one. Undefined, and nothing done, where it would begin too late (`isLate` is told, and may refuse), or where
+ * there is no such branch.
+ */
 async function inTurn<T>(
   thread: Thread,
   id: string,
   task: (branch: Thread) => Promise<T>,
+  isLate: () => void,
 ): Promise<T | undefined> {
   const ended = new AbortController()
   let state: 'waiting' | 'begun' | 'late' = 'waiting'
@@ -170,6 +181,7 @@ async function inTurn<T>(
     // Set by the task, in its turn.
     if ((state as string) === 'begun') return await result
     state = 'late'
+    isLate()
     return undefined
   } finally {
     ended.abort()

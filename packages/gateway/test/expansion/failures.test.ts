@@ -165,7 +165,7 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
     }
     const { ask, options, history, target } = await open({
       ...{ format, isStream, says: [both, found] },
-      gateway: { policy: { ...policy, compaction: { contextWindow: 1000, auto: false } } },
+      gateway: { policy: { ...policy, compaction: { contextWindow: 2000, auto: false } } },
     })
     const told = await ask(history, options)
     expect(told.text).toContain(secret)

@@ -10,8 +10,11 @@ import { startUpstream } from '../upstream/upstream.ts'
 import { addressOf, startChild } from './kill-harness.ts'
 import { say } from './raw-client.ts'
 
-const heapMb = 128
+// A call takes several times its body, and what was said before is read again to be indexed meanwhile.
+const heapMb = 192
 const bodyBytes = 12 * 1024 * 1024
+/** Together more than the heap. */
+const calls = 20
 
 it('[GW80] survives more large conversations than its heap could hold, one after the other and at once', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'oriel-memory-'))
@@ -31,8 +34,8 @@ it('[GW80] survives more large conversations than its heap could hold, one after
     await response.text()
     return response.status
   }
-  for (let turn = 0; turn < 12; turn++) expect(await ask(`One ${turn}`)).toBe(200)
-  const statuses = await Promise.all(Array.from({ length: 12 }, (_, turn) => ask(`All ${turn}`)))
+  for (let turn = 0; turn < calls; turn++) expect(await ask(`One ${turn}`)).toBe(200)
+  const statuses = await Promise.all(Array.from({ length: calls }, (_, turn) => ask(`All ${turn}`)))
   expect(statuses).toContain(200)
   expect(statuses).toContain(503)
   expect(await ask('Again')).toBe(200)

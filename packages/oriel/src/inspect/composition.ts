@@ -2,6 +2,7 @@
 
 import type { Entry, RequestEntry } from '../core/log/entry.ts'
 import type { JsonObject } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { settings } from '../core/log/settings.ts'
 import type { Frame } from '../core/view/view.ts'
 import type { FormatName } from '../providers/format.ts'
@@ -28,8 +29,10 @@ export interface Composition {
 /** Counts the next request of a thread. Writes nothing; reads the log once. */
 export async function compositionOf(thread: AnyThread): Promise<Composition> {
   const options = await nextOptions(thread)
+  const { format, model } = options
   return compositionIn((await thread.view({ ...options, dryRun: true })) as View, {
-    ...options,
+    format,
+    model,
     contextWindow: thread.policy.compaction?.contextWindow,
   })
 }
@@ -45,6 +48,7 @@ export type NextOptions = Pick<ViewOptions, 'model' | 'frame'> & { readonly form
 
 /** The composition of a view. */
 export function compositionIn(view: View, about: CompositionOptions): Composition {
+  assertOptions<CompositionOptions>(about, compositionOptions, 'compositionIn')
   return compose(categoriesIn(view), about)
 }
 
@@ -53,6 +57,12 @@ export interface CompositionOptions {
   readonly model?: string | undefined
   /** The window that a policy names. @default the catalogue's, for the model */
   readonly contextWindow?: number | undefined
+}
+
+const compositionOptions: OptionNames<CompositionOptions> = {
+  format: true,
+  model: true,
+  contextWindow: true,
 }
 
 /** The composition of a recorded request; undefined for one of an earlier version, which recorded only its sum. */

@@ -1,6 +1,7 @@
 // The edits of a thread, each with whether it is in force: all of them, or page by page.
 
 import type { EditEntry, Entry, EntryId } from '../core/log/entry.ts'
+import { assertOptions } from '../core/log/options.ts'
 
 export type ListedEdit = EditEntry & {
   /** False once it was undone. */
@@ -73,7 +74,9 @@ export class EditsFold {
     else if (entry.type === 'undo') this.#undo(entry.edit)
   }
 
-  page({ before = Infinity, limit = 100 }: EditsPageOptions = {}): EditsPage {
+  page(options: EditsPageOptions = {}): EditsPage {
+    assertOptions<EditsPageOptions>(options, { before: true, limit: true }, 'edits')
+    const { before = Infinity, limit = 100 } = options
     const end = this.#edits.findLastIndex(({ seq }) => seq < before) + 1
     const from = Math.max(0, end - limit)
     const edits = this.#edits.slice(from, end).reverse()

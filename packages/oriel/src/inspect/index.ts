@@ -25,6 +25,7 @@ export {
   listEdits,
 } from './edits.ts'
 export {
+  gathered,
   type InspectedRequest,
   type InspectedView,
   LogInspector,

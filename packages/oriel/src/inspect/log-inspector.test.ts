@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { UnvisitedSeqs } from '../core/state/edits.ts'
 import { memoryStore, openThread, type PolicyInput, type Store, type Thread } from '../index.ts'
 import { conversationOf, policyPartsArbitrary } from '../testing/index.ts'
+import { contentsIn } from '../thread/view/view.ts'
 import { LogInspector, listEdits, threadNumbers, timelineOf } from './index.ts'
 import { outlineOf } from './outline.ts'
 
@@ -80,7 +81,7 @@ async function expectAsFromScratch(thread: Thread, log: LogInspector): Promise<v
     listed.map(({ id, live }) => [id, live]),
   )
   for (const { step } of timeline.steps) {
-    const { contents, before, ...whole } = await thread.requestAt(step)
+    const { contents, parts: _, before, ...whole } = await thread.requestAt(step)
     const { rows, context, previousStep, contents: parts, ...request } = await log.requestAt(step)
     expect(request).toEqual(whole)
     expect(parts).toEqual(contents())
@@ -110,6 +111,30 @@ describe('a log that is inspected', () => {
     await log.refresh()
     await expectAsFromScratch(thread, log)
     await expectAsFromScratch(thread, await inspected(store))
+  })
+
+  it('[IN11] makes rows in slices: while it pauses the log may grow, and the rows are of one state', async () => {
+    const store = memoryStore()
+    const thread = await folded(store, 40)
+    const log = await inspected(store)
+    const view = await thread.view({ format: 'openai-chat', dryRun: true })
+    const shown = { contents: [...contentsIn(view)], trace: view.trace }
+    const whole = await log.outline(shown)
+    let pauses = 0
+    const sliced = await log.outline(shown, async () => {
+      pauses += 1
+    })
+    expect(pauses).toBeGreaterThan(1)
+    expect(sliced).toEqual(whole)
+    const first = log.entries.find((entry) => entry.type === 'message')
+    await thread.pin(String(first?.id))
+    let left = pauses
+    const grown = await log.outline(shown, async () => {
+      left -= 1
+      if (left === 0) await log.refresh()
+    })
+    expect(grown).toEqual(await log.outline(shown))
+    expect(grown).not.toEqual(whole)
   })
 
   it('[IN8] holds for every conversation and policy', async () => {

@@ -2,6 +2,7 @@
 
 import { lengthOf } from '../core/log/block.ts'
 import type { EditEntry, Entry, EntryId } from '../core/log/entry.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { headerOf, settings } from '../core/log/settings.ts'
 import type { Change } from '../core/view/view.ts'
 import type { TokensOption } from '../counters.ts'
@@ -16,7 +17,7 @@ import { type RebuiltRequest, rebuildFrom, requestsOf } from '../thread/view/reb
 import { type Composition, compositionAt } from './composition.ts'
 import { EditsFold, type EditsPage, type EditsPageOptions } from './edits.ts'
 import { type ThreadNumbers, windowOfPolicy } from './numbers.ts'
-import { type OutlineRow, outlineOf } from './outline.ts'
+import { type OutlineRow, outlineInSlices, outlineOf } from './outline.ts'
 import { type Timeline, TimelineFold, type TimelineOptions } from './timeline.ts'
 
 export interface LogInspectorOptions {
@@ -28,8 +29,15 @@ export interface LogInspectorOptions {
   readonly rules?: readonly CustomRule[] | undefined
 }
 
+const inspectorOptions: OptionNames<LogInspectorOptions> = {
+  store: true,
+  key: true,
+  tokens: true,
+  rules: true,
+}
+
 /** A request of the past beside the log. */
-export interface InspectedRequest extends Omit<RebuiltRequest, 'before' | 'contents'> {
+export interface InspectedRequest extends Omit<RebuiltRequest, 'before' | 'contents' | 'parts'> {
   readonly rows: readonly OutlineRow[]
   /** What it consisted of. */
   readonly contents: readonly ShownPart[]
@@ -66,6 +74,7 @@ export class LogInspector {
   #size = 0
 
   constructor(options: LogInspectorOptions) {
+    assertOptions<LogInspectorOptions>(options, inspectorOptions, 'LogInspector')
     this.#options = options
   }
 
@@ -156,7 +165,7 @@ export class LogInspector {
   async requestAt(step: number, pause?: () => Promise<void>): Promise<InspectedRequest> {
     const { rules = [] } = this.#options
     const head = this.#head([])
-    const { state, before, ...rebuilt } = await rebuildFrom(head, step, {
+    const { state, before, parts, ...rebuilt } = await rebuildFrom(head, step, {
       entries: await this.#entriesFor(step),
       rules,
       counts: (seq) => head.state.item(seq)?.tokens,
@@ -165,8 +174,9 @@ export class LogInspector {
     const { request, trace } = rebuilt
     await pause?.()
     const past = this.#entries.slice(0, request.seq - 1)
-    const contents = rebuilt.contents()
-    const rows = outlineOf(past, { contents, trace, before: before?.contents(), state })
+    const contents = await gathered(parts(), pause)
+    const earlier = before && (await gathered(before.parts(), pause))
+    const rows = await outlineInSlices(past, { contents, trace, before: earlier, state }, pause)
     this.#visits += state.visits
     const context = compositionAt(request, windowIn(past))
     return {
@@ -197,8 +207,16 @@ export class LogInspector {
   }
 
   /** The rows of the whole log beside a view that was not sent. */
-  outline(view: InspectedView): readonly OutlineRow[] {
-    return outlineOf(this.#entries, { ...view, state: this.#head([]).state })
+  async outline(
+    { contents, trace }: InspectedView,
+    pause?: () => Promise<void>,
+  ): Promise<readonly OutlineRow[]> {
+    const { state } = this.#head([])
+    const { version } = state
+    const asked = { contents, trace, state }
+    const rows = await outlineInSlices(this.#entries.slice(0, version), asked, pause)
+    // The log has grown meanwhile: rows of two states would not add up.
+    return state.version === version ? rows : outlineOf(this.#entries, asked)
   }
 
   /** The fold of all entries: it counts the tokens of each message once, for every other fold. */
@@ -212,6 +230,22 @@ export class LogInspector {
     this.#journal?.advance(entries)
     return this.#journal ?? emptyLog(this.#options)
   }
+}
+
+/** Parts that are counted between two pauses. */
+const countedAtOnce = 64
+
+/** The parts of a view, awaiting `pause` now and then. */
+export async function gathered(
+  parts: Iterable<ShownPart>,
+  pause: (() => Promise<void>) | undefined,
+): Promise<readonly ShownPart[]> {
+  const all: ShownPart[] = []
+  for (const part of parts) {
+    all.push(part)
+    if (all.length % countedAtOnce === 0) await pause?.()
+  }
+  return all
 }
 
 /** Characters of a checkpoint by which it is recognized. */

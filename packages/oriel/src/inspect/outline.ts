@@ -4,6 +4,7 @@
 import type { Block } from '../core/log/block.ts'
 import type { EditEntry, Entry, Form, MessageEntry } from '../core/log/entry.ts'
 import { isObject, type Json } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { headerOf } from '../core/log/settings.ts'
 import { UnvisitedSeqs } from '../core/state/edits.ts'
 import { type Item, State } from '../core/state/state.ts'
@@ -50,6 +51,8 @@ export interface BlockRow extends RowTokens {
   readonly since?: Since
   /** What is shown in its place, cut; absent for a block in full. */
   readonly text?: string
+  /** Lines at the beginning that it shares with its original, and that `text` leaves out. */
+  readonly same?: number
 }
 
 export type OutlineRow =
@@ -61,6 +64,8 @@ export type OutlineRow =
     })
   | (RowTokens & {
       readonly type: 'summary'
+      /** Absent for a summary: a result in the place of a missing one, or what this request adds. */
+      readonly kind?: 'result' | 'added'
       readonly text: string
       /** Messages that it stands for. */
       readonly covered: number
@@ -97,6 +102,13 @@ export interface OutlineOptions {
   readonly state?: State | undefined
 }
 
+const outlineOptions: OptionNames<OutlineOptions> = {
+  contents: true,
+  trace: true,
+  before: true,
+  state: true,
+}
+
 /** Characters of what is shown in the place of a block. */
 const maxShown = 600
 /** Characters of system text, tools and summaries. */
@@ -105,10 +117,41 @@ const maxWritten = 40_000
 /** The rows of a log up to a request. */
 export function outlineOf(
   entries: readonly Entry[],
-  { contents, trace, before, state = stateOf(entries) }: OutlineOptions,
+  options: OutlineOptions,
 ): readonly OutlineRow[] {
+  const slices = slicesOf(entries, options)
+  let slice = slices.next()
+  while (slice.done !== true) slice = slices.next()
+  return slice.value
+}
+
+/** The same, awaiting `pause` now and then. */
+export async function outlineInSlices(
+  entries: readonly Entry[],
+  options: OutlineOptions,
+  pause: (() => Promise<void>) | undefined,
+): Promise<readonly OutlineRow[]> {
+  const slices = slicesOf(entries, options)
+  let slice = slices.next()
+  while (slice.done !== true) {
+    await pause?.()
+    slice = slices.next()
+  }
+  return slice.value
+}
+
+/** Entries between two pauses. */
+const sliceEntries = 128
+
+function* slicesOf(
+  entries: readonly Entry[],
+  options: OutlineOptions,
+): Generator<undefined, readonly OutlineRow[]> {
+  assertOptions<OutlineOptions>(options, outlineOptions, 'outlineOf')
+  const { contents, trace, before, state = stateOf(entries) } = options
   const shown = new Map<string, Extract<ShownPart, { part: 'block' }>>()
   for (const part of contents) if (part.part === 'block') shown.set(keyOf(part), part)
+  yield
   const reader = new RowReader(state, { shown, trace, before })
   const rows: OutlineRow[] = frameRows(contents)
   const written = writtenAfter(contents)
@@ -117,7 +160,8 @@ export function outlineOf(
     written.delete(seq)
   }
   place(0)
-  for (const entry of entries) {
+  for (const [at, entry] of entries.entries()) {
+    if (at % sliceEntries === 0) yield
     if (entry.type !== 'message' || entry.kind === 'interrupted') continue
     for (let index = 0; index < entry.blocks.length; index++) add(rows, reader, { entry, index })
     place(entry.seq)
@@ -260,17 +304,22 @@ class RowReader {
   summary(part: Extract<ShownPart, { part: 'written' }>): OutlineRow {
     const { text, tokens } = part
     const edit = this.#state.checkpoint
-    const isOurs = edit?.text !== undefined && text.includes(edit.text.slice(0, 200))
+    // One that a budget has squeezed still begins like it.
+    const isOurs = text.startsWith(firstLineOf(edit?.text))
     const covered = isOurs ? this.#state.dropEdits.filter((one) => one.text !== undefined) : []
     const since: { since?: Since } =
       this.#before === undefined || this.#summaries.has(text) ? {} : { since: 'changed' }
+    const kind = part.isResult === true ? 'result' : isOurs ? undefined : 'added'
     return {
       type: 'summary',
+      ...(kind === undefined ? {} : { kind }),
       tokens: 0,
       shown: tokens,
       text: text.slice(0, maxWritten),
       covered: countMessages(this.#state, covered),
-      ...(isOurs ? { rule: edit.rule, reason: edit.reason, edit: edit.id } : {}),
+      ...(isOurs && edit !== undefined
+        ? { rule: edit.rule, reason: edit.reason, edit: edit.id }
+        : {}),
       ...since,
     }
   }
@@ -308,9 +357,7 @@ class RowReader {
       ...(isExcluded ? { isExcluded } : {}),
       ...(change?.canExpand === true ? { canExpand: true } : {}),
       ...(since === undefined ? {} : { since }),
-      ...(isReduced && part !== undefined
-        ? { text: plainText(part.block).slice(0, maxShown) }
-        : {}),
+      ...(isReduced && part !== undefined ? shownText(block, part.block) : {}),
     }
   }
 
@@ -333,6 +380,34 @@ class RowReader {
     }
     return block.type === 'tool-result' ? (this.#tools.get(block.callId) ?? block.name) : undefined
   }
+}
+
+/** The text in the place of a block, from the line on where it differs from its original. */
+function shownText(original: Block, shown: Block): Pick<BlockRow, 'text' | 'same'> {
+  const text = plainText(shown)
+  const { lines: same, length } = sharedLines(plainText(original), text)
+  const rest = text.slice(length, length + maxShown)
+  return same === 0 ? { text: rest } : { same, text: rest }
+}
+
+/** Whole lines at the beginning that two texts share. */
+function sharedLines(a: string, b: string): { readonly lines: number; readonly length: number } {
+  const shorter = Math.min(a.length, b.length)
+  let [at, lines, length] = [0, 0, 0]
+  while (at < shorter && a.charCodeAt(at) === b.charCodeAt(at)) {
+    at += 1
+    if (a.charCodeAt(at - 1) !== newline) continue
+    lines += 1
+    length = at
+  }
+  return { lines, length }
+}
+
+const newline = 10
+
+/** Never empty: what has no text begins like nothing else. */
+function firstLineOf(text = ''): string {
+  return text.split('\n', 1)[0] || '\0'
 }
 
 function categoryOfRow(role: string, { type }: Block): ContextCategory {

@@ -8,6 +8,7 @@ import type {
   Usage,
   UsageEntry,
 } from '../core/log/entry.ts'
+import { assertOptions } from '../core/log/options.ts'
 import { dollarsOfBreak } from './cost.ts'
 import { type RequestTokens, ThreadNumbersFold } from './numbers.ts'
 import type { CallCost } from './savings.ts'
@@ -86,7 +87,9 @@ export class TimelineFold {
     }
   }
 
-  timeline({ since = 0 }: TimelineOptions = {}): Timeline {
+  timeline(options: TimelineOptions = {}): Timeline {
+    assertOptions<TimelineOptions>(options, { since: true }, 'timeline')
+    const { since = 0 } = options
     const steps = [...this.#steps.values()].filter(
       ({ step }) => since === 0 || (this.#changed.get(step) ?? 0) > since,
     )

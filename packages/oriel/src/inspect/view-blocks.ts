@@ -3,6 +3,7 @@
 import type { Block, FileBlock, ImageBlock, ToolResultBlock } from '../core/log/block.ts'
 import type { EditEntry, Entry, Form } from '../core/log/entry.ts'
 import type { Json } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { isInRanges } from '../core/state/edits.ts'
 import { State } from '../core/state/state.ts'
 import type { Change } from '../core/view/view.ts'
@@ -45,11 +46,19 @@ export interface ViewBlocksOptions {
   readonly messages: readonly Json[]
 }
 
+const viewBlocksOptions: OptionNames<ViewBlocksOptions> = {
+  trace: true,
+  format: true,
+  messages: true,
+}
+
 /** Every block of a log, with the form that a view gives it. */
 export function viewBlocks(
   entries: readonly Entry[],
-  { trace, format, messages }: ViewBlocksOptions,
+  options: ViewBlocksOptions,
 ): readonly ViewBlock[] {
+  assertOptions<ViewBlocksOptions>(options, viewBlocksOptions, 'viewBlocks')
+  const { trace, format, messages } = options
   const results = resultsIn(format, messages)
   const changes = new Map(trace.map((change) => [change.id, change]))
   const state = stateOf(entries)

@@ -42,6 +42,37 @@ describe('the threads of an agent', () => {
     await again.close()
   })
 
+  it('[AG2] originals are found after any number of compactions, by the model and by a person, also after a restart', async () => {
+    const env = { ORIEL_STORE: join(folder, 'compacted.db') }
+    const format = 'openai-chat'
+    const part = (index: number): readonly object[] => [
+      { role: 'user', content: `Look at part ${index}.` },
+      { role: 'assistant', content: `The code of part ${index} is 471${index}.` },
+    ]
+    const threads = new AgentThreads({ agent: 'mine', env })
+    await threads.request('s', part(1), { format })
+    await threads.request('s', [{ role: 'user', content: 'Summary A.' }, ...part(2)], { format })
+    await threads.sync('s', [{ role: 'user', content: 'Summary B.' }, ...part(3)], format)
+    const ask = async (own: AgentThreads): Promise<void> => {
+      for (const code of ['4711', '4712', '4713']) {
+        const call = { name: 'search_conversation', input: { query: code } }
+        const found = await own.lookUp('s', call)
+        expect(found).toContain(`is ${code}.`)
+        expect(await own.command('s', `search ${code}`)).toContain(`is ${code}.`)
+        const passage = found.split(/^(?=\d+\. )/m).find((one) => one.includes(`is ${code}.`))
+        const id = /^\d+\. (e[\w@]+), assistant/.exec(passage ?? '')?.[1] ?? ''
+        expect(await own.command('s', `expand ${id}`)).toContain(code)
+      }
+      const missing = { name: 'search_conversation', input: { query: 'xyzzy' } }
+      expect(await own.lookUp('s', missing)).toMatch(/^Nothing was found/)
+    }
+    await ask(threads)
+    await threads.close()
+    const again = new AgentThreads({ agent: 'mine', env })
+    await ask(again)
+    await again.close()
+  })
+
   it('[AG2] refuses options that it does not know, and policies that do not exist', async () => {
     const env = { ORIEL_STORE: join(folder, 'other.db'), ORIEL_POLICY: 'no-such-preset' }
     expect(() => new AgentThreads({ agent: 'a', env, polcy: {} } as never)).toThrow('polcy')
@@ -52,6 +83,43 @@ describe('the threads of an agent', () => {
     await threads.close()
     expect(agentStorePath({ HOME: '/h' })).toBe('/h/.oriel/agents.db')
     expect(agentStorePath({ HOME: '/h', ORIEL_HOME: '/o' })).toBe('/o/agents.db')
+  })
+
+  it('[AG3] a summary of little is little, and summaries that follow one another do not grow for ever', async () => {
+    const steps = (round: number): readonly object[] => [
+      { role: 'user', content: `Round ${round}: never touch branch-${round}.` },
+      ...Array.from({ length: 12 }, (_, index): readonly object[] => {
+        const id = `c${round}-${index}`
+        const own = { name: 'bash', arguments: JSON.stringify({ command: `cat part-${id}.txt` }) }
+        const lines = Array.from(
+          { length: 80 },
+          (_, line) => `${id}.${line} booking ${line * 7919}`,
+        )
+        return [
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ id, type: 'function', function: own }],
+          },
+          { role: 'tool', tool_call_id: id, content: lines.join('\n') },
+        ]
+      }).flat(),
+    ]
+    const format = 'openai-chat'
+    const little = steps(0).slice(0, 5)
+    expect((await checkpointText(little, { format })).length).toBeLessThan(
+      JSON.stringify(little).length / 3,
+    )
+    const sizes: number[] = []
+    let previous: string | undefined
+    for (let round = 1; round <= 8; round++) {
+      previous = await checkpointText(steps(round), { format, previous })
+      sizes.push(previous.length)
+    }
+    expect(sizes.at(-1)).toBeLessThan(30_000)
+    for (let round = 1; round <= 8; round++) expect(previous).toContain(`branch-${round}.`)
+    // What was done last is there.
+    expect(previous).toContain('part-c8-')
   })
 
   it('[AG3] summarizes without a model, and says the same for the same messages', async () => {

@@ -1,6 +1,6 @@
 // The AI SDK (versions 6 and 7): a language model whose every call shows the view, while the SDK keeps the originals.
 
-import { z } from 'zod'
+import { z } from 'zod/v4'
 import { OrielError } from '../core/log/errors.ts'
 import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'

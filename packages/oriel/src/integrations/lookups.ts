@@ -2,8 +2,7 @@
 
 import { resolveCounter } from '../counters.ts'
 import type { OwnCall } from '../providers/provider.ts'
-import { lookupPrices } from '../schedule/prices.ts'
-import type { LookupTool } from '../thread/expand/lookups.ts'
+import { type LookupTool, lookupRoom } from '../thread/expand/lookups.ts'
 
 /** Rounds in which the model may look up originals; then it must continue without. As in the gateway. */
 const maxRounds = 4
@@ -11,10 +10,6 @@ const maxRounds = 4
 const maxMs = 120_000
 /** What the results of one call have together: one original as long as it is ever given, with the words around it. */
 const maxCharacters = 201_000
-/** How much of the window is used: counters and providers differ, and the answer needs room too. */
-const windowShare = 0.9
-/** A few lines may always be read. */
-const minTokens = 1000
 
 const enough =
   '\n[This was the last expansion for this answer. Do not expand more; go on with what you have.]'
@@ -34,14 +29,13 @@ export interface LookupResult {
 export type LastRound = 'mixed' | 'cut' | 'enough'
 
 export class Lookups {
-  readonly #window: number
+  readonly #model: string | undefined
   #rounds = 0
   #since = 0
   #characters = maxCharacters
 
   constructor(model: string | undefined) {
-    const { contextWindow } = lookupPrices(model === undefined ? {} : { model })
-    this.#window = contextWindow === undefined ? Infinity : contextWindow * windowShare
+    this.#model = model
   }
 
   /** Whether the application has not seen a round. */
@@ -75,7 +69,7 @@ export class Lookups {
     if (why === 'cut') return calls.map(({ id, name }) => ({ id, name, text: brokenOff }))
     if (why === 'enough') return calls.map(({ id, name }) => ({ id, name, text: tooMany }))
     const note = why === undefined && this.#isEnough ? enough : ''
-    let tokens = Math.max(minTokens, this.#window - usedTokens)
+    let tokens = lookupRoom({ model: this.#model, usedTokens })
     const results: LookupResult[] = []
     for (const { id, name, input } of calls) {
       const found = await tool.handle({ name, input })

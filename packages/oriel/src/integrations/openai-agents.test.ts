@@ -1,10 +1,13 @@
 import {
   Agent,
   type AgentInputItem,
+  MemorySession,
   type Model,
   type ModelRequest,
   type ModelResponse,
   run,
+  type Session,
+  type StreamEvent,
   setTracingDisabled,
   tool,
   Usage,
@@ -51,11 +54,48 @@ class Reader implements Model {
     return { usage: new Usage(), output }
   }
 
-  // biome-ignore lint/correctness/useYield: nothing streams here.
-  async *getStreamedResponse(): AsyncGenerator<never> {
-    throw new Error('Not streamed.')
+  async *getStreamedResponse(request: ModelRequest): AsyncGenerator<StreamEvent> {
+    yield* streamOf(await this.getResponse(request))
   }
 }
+
+/** An answer as a provider streams it: nothing before its end. */
+async function* streamOf({ output }: ModelResponse): AsyncGenerator<StreamEvent> {
+  const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
+  yield { type: 'response_started' }
+  yield { type: 'response_done', response: { id: 'r', usage, output } } as StreamEvent
+}
+
+/** Answers with what is written down, one after the other. */
+class Scripted implements Model {
+  readonly inputs: AgentInputItem[][] = []
+  readonly #outputs: ModelResponse['output'][]
+
+  constructor(outputs: ModelResponse['output'][]) {
+    this.#outputs = [...outputs]
+  }
+
+  async getResponse({ input }: ModelRequest): Promise<ModelResponse> {
+    this.inputs.push(structuredClone(input) as AgentInputItem[])
+    return { usage: new Usage(), output: this.#outputs.shift() ?? [] }
+  }
+
+  async *getStreamedResponse(request: ModelRequest): AsyncGenerator<StreamEvent> {
+    yield* streamOf(await this.getResponse(request))
+  }
+}
+
+const calls = (callId: string, name: string, input: object): ModelResponse['output'] => [
+  { type: 'function_call', callId, name, arguments: JSON.stringify(input), status: 'completed' },
+]
+const says = (text: string): ModelResponse['output'] => [
+  {
+    type: 'message',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text }],
+  },
+]
 
 const read = tool({
   name: 'read',
@@ -106,6 +146,58 @@ describe('a session of the OpenAI Agents SDK', () => {
     expect((await session.getItems()).length).toBe(whole.length)
     expect(JSON.stringify(await session.getItems()).length).toBe(JSON.stringify(whole).length)
   })
+
+  it.each([false, true])(
+    '[OA2] keeps handoffs, tools that fail and calls in parallel over two runs of a session (streamed: %s)',
+    async (isStreamed) => {
+      const outputs = (): ModelResponse['output'][] => [
+        [...calls('c1', 'read', { page: 1 }), ...calls('c2', 'broken', {})],
+        calls('h1', 'transfer_to_expert', {}),
+        calls('c3', 'read', { page: 3 }),
+        says('The expert has read it.'),
+        // The second run begins with the first agent again.
+        calls('c4', 'broken', {}),
+        says('It is broken.'),
+      ]
+      const broken = tool({
+        name: 'broken',
+        description: 'Fails',
+        parameters: z.object({}),
+        execute: async (): Promise<string> => {
+          throw new Error('out of paper')
+        },
+      })
+      const runs = async (session: Session, more: object) => {
+        const model = new Scripted(outputs())
+        const expert = new Agent({ name: 'expert', model, tools: [read, broken] })
+        const agent = new Agent({ name: 'first', model, tools: [read, broken], handoffs: [expert] })
+        const answers: unknown[] = []
+        for (const question of ['Read it.', 'And now?']) {
+          if (isStreamed) {
+            const result = await run(agent, question, { ...more, session, stream: true })
+            for await (const _event of result) {
+              // Reads to the end.
+            }
+            await result.completed
+            answers.push(result.finalOutput)
+          } else {
+            answers.push((await run(agent, question, { ...more, session })).finalOutput)
+          }
+        }
+        return { answers, inputs: model.inputs, items: await session.getItems() }
+      }
+      const own = await runs(new MemorySession(), {})
+      const session = orielSession({ thread: await openThread({ store: memoryStore() }) })
+      const managed = await runs(session, { callModelInputFilter: session.callModelInputFilter })
+      expect(own.answers).toEqual(['The expert has read it.', 'It is broken.'])
+      expect(managed.answers).toEqual(own.answers)
+      expect(managed.items).toEqual(own.items)
+      expect(managed.inputs.map(halves)).toEqual(managed.inputs.map(() => 0))
+      expect(JSON.stringify(managed.inputs.at(-1))).toContain('An error occurred while')
+      // The second run knows what was said in the first.
+      expect(JSON.stringify(managed.inputs[4])).toContain('The expert has read it.')
+    },
+  )
 
   it('[OA2] gives items back as they came, the newest ones for a limit, after reopening too', async () => {
     const store = memoryStore()

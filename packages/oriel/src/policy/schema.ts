@@ -61,7 +61,9 @@ export type PresetName = keyof typeof presets
 /** A policy as callers may write it: a preset's name, or parts over a preset. `Own` are rules of the caller's own. */
 export type PolicyInput<Own extends readonly CustomRule[] = readonly []> =
   | PresetName
-  | (Omit<Policy, 'tools'> &
+  // `object`, since any string would be an object without parts.
+  | (object &
+      Omit<Policy, 'tools'> &
       CustomParts<Own> & {
         readonly tools?: ToolsSettings | ToolsSettings['mode']
         readonly preset?: PresetName

@@ -4,10 +4,12 @@ import type { Edit, MessageEntry } from '../core/log/entry.ts'
 import type { Json, JsonObject } from '../core/log/json.ts'
 import { boolean, choice, count, object, optional } from '../core/schema/schema.ts'
 import { shownAgainIn } from '../core/state/expansion.ts'
+import { waitsFrom } from '../core/state/reasoning.ts'
 import type { Item, State } from '../core/state/state.ts'
 import { isProtected, isWaiting, rangesOf, type Unit, unitsOf } from '../core/state/units.ts'
 import { fixedIn, isSurelyBelow, remaining, requestTokens, weigher } from '../core/state/weight.ts'
 import { Actions } from '../core/text/actions.ts'
+import { Answers } from '../core/text/answers.ts'
 import {
   checkpointText,
   directivesFrom,
@@ -97,6 +99,9 @@ const directivesShare = 0.03
 const fewDirectives = 375
 const fewShare = 0.1
 
+/** Outlines of answers take at most this share of what stays, out of the room for lines: they say more than lines out of answers. */
+const answersShare = 0.15
+
 /** The account of what was done, decided and left open takes at most this share of what stays; how it is divided. Requests that are folded come on top. */
 const accountShare = 0.07
 const mostAccount = 1000
@@ -120,7 +125,9 @@ export const compaction = {
   }),
   defaults,
   propose(state, settings, context) {
-    const plan = planCheckpoint(state, settings, context)
+    if (mustWait(state, settings, context)) return []
+    const planned = readyBefore(waitsFrom(state), context.planned)
+    const plan = planCheckpoint(state, settings, { ...context, planned })
     return plan.state === 'due' ? [plan.edit] : []
   },
 } satisfies Rule<CompactionSettings>
@@ -232,6 +239,27 @@ export function readableBy(settings: CompactionSettings, modelWindow = 0): numbe
   return limitOf({ ...settings, maxTokens: Infinity }, modelWindow)
 }
 
+/**
+ * Whether a checkpoint must wait: an open tool loop carries signed reasoning, so that nothing before it may change until it ends, and the
+ * model can read the next request as it is.
+ */
+export function mustWait(
+  state: State,
+  settings: CompactionSettings,
+  context: Pick<RuleContext, 'frameTokens' | 'measured' | 'planned' | 'contextWindow'>,
+): boolean {
+  const waits = waitsFrom(state)
+  if (waits === Infinity) return false
+  const limit = readableBy(settings, context.contextWindow)
+  if (limit === Infinity || isSurelyBelow(limit, state, context)) return true
+  return requestTokens(state, readyBefore(waits, context.planned), context) < limit
+}
+
+/** The edits that do not wait for the end of a tool loop that begins at a seq. */
+function readyBefore(start: number, edits: readonly Edit[]): readonly Edit[] {
+  return start === Infinity ? edits : edits.filter(({ since = Infinity }) => since < start)
+}
+
 /** Of a small window at most this share is reserved, unless the settings name a reserve that leaves room. */
 const reserveShare = 0.25
 
@@ -309,6 +337,7 @@ export function checkpoint(
   const text = checkpointText(
     {
       ...account.notes,
+      answers: facts?.answers ?? '',
       directives: directives.text,
       // The memory holds the commands and paths that matter; listing them all would cost more than it brings.
       listing: facts === undefined ? account.notes.listing : '',
@@ -330,7 +359,7 @@ export function checkpoint(
         ...account.data,
         without: unreadBy(state),
         ...(directives.data === undefined ? {} : { directives: directives.data }),
-        ...(facts === undefined ? {} : { memory: facts.data }),
+        ...facts?.data,
         ...(kept === undefined
           ? {}
           : { ...kept, unheard: kept.unheard + tokensBefore - (previous?.tokensAfter ?? 0) }),
@@ -383,6 +412,8 @@ interface Room {
   readonly account: number
   /** The user's standing instructions. */
   readonly directives: number
+  /** Outlines of answers, out of the room for lines. */
+  readonly answers: number
   /** Lines and values of the memory of facts, if it is on. */
   readonly memory?: { readonly lines: number; readonly values: number }
   /** User messages that stay as they were written. */
@@ -400,7 +431,7 @@ function roomOf(
   const directives = Math.max(few, Math.round(all * directivesShare))
   const account = Math.min(mostAccount, Math.round(all * accountShare))
   if (memory === undefined) {
-    return { users: 0, directives, account, ...(window === undefined ? {} : { all }) }
+    return { users: 0, directives, account, answers: 0, ...(window === undefined ? {} : { all }) }
   }
   const lines = memory.lines ?? Math.round(all * linesShare)
   const values = memory.values ?? Math.round(all * valuesShare)
@@ -409,6 +440,7 @@ function roomOf(
     all,
     directives,
     account,
+    answers: Math.round(all * answersShare),
     memory: { lines, values },
     users: Math.max(0, most - lines - values - restTokens),
   }
@@ -467,6 +499,7 @@ function accountOf(
       requests: digest.requests({ counter, tokens: share(requestsPart) }),
       directives: '',
       actions: done.text,
+      answers: '',
       ...spoken,
       failing: done.text === '' ? [] : actions.failing(),
       listing: listing.text(),
@@ -482,7 +515,7 @@ function accountOf(
   }
 }
 
-/** The memory of facts after these messages left the view. */
+/** The memory of facts after these messages left the view, and outlines of the answers among them. */
 function memoryOf(
   state: State,
   {
@@ -505,7 +538,7 @@ function memoryOf(
     readonly isWithdrawn: IsWithdrawn
     readonly account: { readonly notes: Notes }
   },
-): { readonly text: string; readonly data: JsonObject } | undefined {
+): { readonly text: string; readonly answers: string; readonly data: JsonObject } | undefined {
   if (room.memory === undefined) return undefined
   const { counter, step } = state
   const memory = new Memory(counter, state.checkpoint?.digest?.memory, isWithdrawn)
@@ -518,8 +551,18 @@ function memoryOf(
     ...stays.flatMap(({ blocks }) => valuesShown(blocks)),
     ...valuesShown([{ type: 'text', text: told }]),
   ])
-  const lines = Math.max(0, room.memory.lines - counter.count(told.slice(beside.length)))
-  return memory.compose({ ...room.memory, lines, counter, step, visible })
+  const answers = new Answers(state.checkpoint?.digest?.answers, isWithdrawn)
+  answers.add(said)
+  const listed = answers.compose({ counter, tokens: room.answers })
+  const taken = counter.count(told.slice(beside.length)) + counter.count(listed.text)
+  const lines = Math.max(0, room.memory.lines - taken)
+  const facts = memory.compose({ ...room.memory, lines, counter, step, visible })
+  const { data } = listed
+  return {
+    text: facts.text,
+    answers: listed.text,
+    data: { memory: facts.data, ...(data === undefined ? {} : { answers: data }) },
+  }
 }
 
 /** The oldest units before the boundary. The first user message, which states the goal, stays, and so does what is protected. */

@@ -18,7 +18,7 @@ export interface RuleContext {
   /** Tokens of the request beside its messages: system text, tools. */
   readonly frameTokens: number
   /** What the provider measured. @default nothing */
-  readonly measured?: Measured
+  readonly measured?: Measured | undefined
   /** What other rules propose in the same pass. */
   readonly planned: readonly Edit[]
   /** Where a cache-aware schedule wants a checkpoint, and how much conversation it leaves. @default the settings' own limit */

@@ -19,7 +19,7 @@ export function* omitResults(work: Fitting, slots: readonly Slot[]): Generator<v
     const shown = work.block(message, block)
     const { id } = shown
     if (!isResult(shown) || id === undefined) continue
-    const tool = (): { tool?: string } => toolOf(work, message, shown.callId)
+    const tool = (): { tool?: string } => toolOf(work, message, block)
     const canExpand = work.canExpand(message, block)
     const { text } = work.state.derive(`omitted:${id}:${canExpand}`, () => ({
       text: placeholder({ ...tool(), ...originalOf(work, message, block, shown), id, canExpand }),
@@ -116,12 +116,11 @@ function originalOf(
   return { ...shown, content: work.original(message, block) }
 }
 
-/** The name of the tool that made a result, from the call before it. */
-function toolOf(work: Fitting, message: number, callId: string): { tool?: string } {
-  for (let index = message - 1; index >= 0; index--) {
-    const call = work.messages[index]?.blocks.find((b) => isCall(b) && b.callId === callId)
-    if (call !== undefined && isCall(call)) return { tool: call.name }
-    if (work.messages[index]?.role !== 'tool') return {}
-  }
-  return {}
+/** The name of the tool that made a result: by the log, so that it does not depend on what this view shows of the call. */
+function toolOf(work: Fitting, message: number, block: number): { tool?: string } {
+  const { entry, positions } = work.messages[message] ?? {}
+  if (entry === undefined) return {}
+  const at = { seq: entry.seq, block: positions?.[block] ?? block }
+  const tool = work.state.exchanges.answeredBy(at)?.call.name
+  return tool === undefined ? {} : { tool }
 }

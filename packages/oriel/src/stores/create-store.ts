@@ -1,7 +1,7 @@
 // A store over any backend. Everything that all stores have in common is here: checks of input, the hash chain, salts, large content
 // kept apart, snapshots, verifying, settings of agents, values, and errors with codes.
 
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { Entry } from '../core/log/entry.ts'
 import type { ErrorCode } from '../core/log/errors.ts'
@@ -37,6 +37,7 @@ import {
   erasedEntry,
   externalKey,
   genesis,
+  jsonPieces,
   storedForm,
   writeEntries,
 } from './stored/entry-form.ts'
@@ -58,8 +59,8 @@ import {
   checkName,
   checkNewestOptions,
   checkRange,
+  checkSnapshot,
   checkStoreQuery,
-  writeSnapshot,
 } from './stored/input.ts'
 import { entriesOf, linksOf, ownRow, threadInfo } from './stored/rows.ts'
 import { Watchers } from './watchers.ts'
@@ -232,13 +233,14 @@ export class LogStore implements Store {
 
   async saveSnapshot(key: ThreadKey, snapshot: Snapshot): Promise<void> {
     this.#check(key)
-    const text = writeSnapshot(snapshot)
+    checkSnapshot(snapshot)
     const { version, format } = snapshot
+    const { text, digest } = await snapshotText(snapshot)
     await this.#do(async () => {
       await this.#appender.settled(key)
       // The head ties the snapshot to one history: after a repaired log it must not stand for other entries.
       const head = await this.#headAt(key, version)
-      const row = { version, format, head, hash: hash('sha256', text), text }
+      const row = { version, format, head, hash: digest, text }
       if (await this.#backend.saveSnapshot(plainKey(key), row)) return
       // Nothing was saved: there is a newer one, or the thread is not what the caller thinks.
       checkVersion(key, await this.#thread(key), version)
@@ -462,6 +464,27 @@ export class LogStore implements Store {
 }
 
 /** The row that ends an erased log. */
+/** Characters of a snapshot after which others have their turn: about a millisecond. */
+const charactersAtOnce = 256 * 1024
+
+/** A snapshot's value as text, written in pieces. */
+async function snapshotText({
+  value,
+}: Snapshot): Promise<{ readonly text: string; readonly digest: string }> {
+  const digest = createHash('sha256')
+  const pieces: string[] = []
+  let written = 0
+  for (const piece of jsonPieces(value, ['value'])) {
+    pieces.push(piece)
+    digest.update(piece)
+    written += piece.length
+    if (written < charactersAtOnce) continue
+    written = 0
+    await setImmediate()
+  }
+  return { text: pieces.join(''), digest: digest.digest('hex') }
+}
+
 function erasedRow(key: ThreadKey, { version, head }: ThreadHead, now: number) {
   const last = erasedEntry(key, { seq: version + 1, previous: head, at: now })
   const { seq, type, content, header, text } = last

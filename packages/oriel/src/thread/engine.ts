@@ -37,7 +37,7 @@ import { leadingOf } from './branches/leading.ts'
 import type { KeyMatch } from './branches/sync.ts'
 import { CheckpointSchedule, type RequestAround } from './compaction/checkpoint-schedule.ts'
 import { shownCount } from './compaction/compactor.ts'
-import type { EventFields, EventType } from './events.ts'
+import type { EventType, FieldsOf } from './events.ts'
 import { type OutputFile, OutputFiles, removeOutputFile } from './expand/output-files.ts'
 import type { Batch, Build } from './journal/batch.ts'
 import { Journal, type Stamp } from './journal/journal.ts'
@@ -68,6 +68,7 @@ import type { Usage } from './view/read-usage.ts'
 import { newestView } from './view/rebuild.ts'
 import { assertProgress, planRecovery, withinLimit, withLimit } from './view/recovery.ts'
 import { resultLine } from './view/result-line.ts'
+import { measuredFor } from './view/usage.ts'
 import {
   type BuiltView,
   buildOffering,
@@ -551,6 +552,7 @@ export class ThreadEngine {
       ...parts,
       cache,
       prices,
+      measured: () => measuredFor(journal, parts),
       leading,
       pluginSystem,
       tail: around.tail,
@@ -925,7 +927,7 @@ export class ThreadEngine {
     this.#reporter.say(line)
   }
 
-  emit(type: EventType, fields: EventFields): void {
+  emit<Type extends EventType>(type: Type, fields: FieldsOf<Type>): void {
     this.#reporter.emit(this.journal, type, fields)
   }
 

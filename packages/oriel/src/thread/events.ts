@@ -51,7 +51,7 @@ interface AnyEvent {
   readonly tokensLost?: number
   readonly canExpand?: boolean
   /** For a checkpoint: what started it. */
-  readonly trigger?: 'turn-end' | 'step' | 'manual' | 'recovery'
+  readonly trigger?: CompactionTrigger
   /** Messages in view, for a checkpoint and a recovery. */
   readonly messages?: { readonly before: number; readonly after?: number }
   /** Tokens of the request, for a checkpoint and a recovery; of the changed content, for an epoch. */
@@ -60,19 +60,69 @@ interface AnyEvent {
   readonly error?: string
 }
 
+/** Counts of before and after. */
+interface Change {
+  readonly before: number
+  readonly after: number
+}
+
+/** What an event of a type always has; asking for its `type` tells the compiler so. */
+interface AlwaysThere {
+  readonly 'message-added': { readonly id: string }
+  readonly 'message-removed': { readonly id: string }
+  readonly 'message-expired': { readonly id: string }
+  readonly 'message-compacted': { readonly id: string }
+  readonly 'message-expanded': { readonly id: string }
+  readonly 'directive-added': { readonly id: string }
+  readonly 'directive-superseded': { readonly id: string; readonly reason: string }
+  readonly 'epoch-applied': {
+    readonly id: string
+    readonly reason: string
+    readonly tokens: Change
+  }
+  readonly 'edit-undone': { readonly id: string }
+  readonly 'thread-forked': unknown
+  readonly 'policy-changed': unknown
+  readonly 'compaction-started': {
+    readonly trigger: CompactionTrigger
+    readonly messages: { readonly before: number }
+    readonly tokens: { readonly before: number }
+  }
+  readonly 'compaction-ended': {
+    readonly trigger: CompactionTrigger
+    readonly tokensSaved: number
+    readonly messages: Change
+    readonly tokens: Change
+  }
+  readonly 'compaction-skipped': { readonly reason: string }
+  readonly 'cache-broken': { readonly reason: string; readonly tokensLost: number }
+  readonly recovery: { readonly reason: string; readonly messages: Change; readonly tokens: Change }
+  readonly 'plugin-failed': { readonly id: string; readonly reason: string }
+  readonly 'job-failed': { readonly reason: string }
+}
+
+type CompactionTrigger = 'turn-end' | 'step' | 'manual' | 'recovery'
+
 /** What happened to a message. */
-export interface MessageEvent<Meta = Json> extends AnyEvent {
-  readonly type: MessageEventType
-  /** The message, as it is shown now; of one that left, as it was. Not part of the event's JSON: it is content. */
-  readonly message: EventMessage<Meta>
-}
+export type MessageEvent<Meta = Json> = {
+  [Type in MessageEventType]: AnyEvent &
+    AlwaysThere[Type] & {
+      readonly type: Type
+      /** The message, as it is shown now; of one that left, as it was. Not part of the event's JSON: it is content. */
+      readonly message: EventMessage<Meta>
+    }
+}[MessageEventType]
 
-export interface OtherEvent extends AnyEvent {
-  readonly type: Exclude<EventType, MessageEventType>
-  /** The sentence of `text`. */
-  readonly message: string
-}
+export type OtherEvent = {
+  [Type in Exclude<EventType, MessageEventType>]: AnyEvent &
+    AlwaysThere[Type] & {
+      readonly type: Type
+      /** The sentence of `text`. */
+      readonly message: string
+    }
+}[Exclude<EventType, MessageEventType>]
 
+/** A union on `type`: what an event of one type always has is not optional once you asked for the type. */
 export type ThreadEvent<Meta = Json> = MessageEvent<Meta> | OtherEvent
 
 /** A message of an event, with its expiry and what became of it. */
@@ -92,6 +142,9 @@ export interface EventMessage<Meta = Json> {
     readonly originalLength: number
   }
 }
+
+/** What the thread itself does not know of an event of that type. */
+export type FieldsOf<Type extends EventType> = EventFields & AlwaysThere[Type]
 
 /** What the thread itself does not know of an event. */
 export interface EventFields

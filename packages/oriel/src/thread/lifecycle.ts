@@ -9,6 +9,7 @@ import type { EventFields, EventMessage, MessageEventType } from './events.ts'
 
 export interface Happening extends EventFields {
   readonly type: MessageEventType
+  readonly id: string
 }
 
 /** Where a message stands, or stood, in the newest view. */

@@ -7,10 +7,10 @@ import { mayDirect } from '../core/text/directive-list.ts'
 import type { Policy } from '../policy/schema.ts'
 import { leadingOf } from './branches/leading.ts'
 import {
-  type EventFields,
   type EventMessage,
   type EventType,
   eventOf,
+  type FieldsOf,
   type Listener,
   notify,
   type ThreadEvent,
@@ -33,7 +33,7 @@ export class Reporter {
     this.#options = options
   }
 
-  emit({ state, key }: Journal, type: EventType, fields: EventFields): void {
+  emit<Type extends EventType>({ state, key }: Journal, type: Type, fields: FieldsOf<Type>): void {
     const { turn: userTurn, step } = state
     if (type === 'job-failed' || type === 'plugin-failed') {
       const { message, reason, error } = fields

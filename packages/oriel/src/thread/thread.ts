@@ -12,6 +12,7 @@ import type { State } from '../core/state/state.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
 import type { FormatName } from '../providers/format.ts'
+import type { MessageOf } from '../providers/message-types.ts'
 import type { CustomRule } from '../rules/custom.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
 import type { ReadOptions } from '../stores/store.ts'
@@ -184,17 +185,25 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
   }
 
   /** `sync` and `view` as one: what is new and the record of the request are written together, in one append. */
-  async request<M = Json>(
+  request<Format extends FormatName = 'openai-chat'>(
+    history: readonly unknown[] | ReadHistory,
+    options?: RequestOptions<Own> & { readonly format?: Format },
+  ): Promise<SyncResult<Meta> & { readonly view: View<MessageOf<Format>> }>
+  request<M>(
+    history: readonly unknown[] | ReadHistory,
+    options?: RequestOptions<Own>,
+  ): Promise<SyncResult<Meta> & { readonly view: View<M> }>
+  async request(
     history: readonly unknown[] | ReadHistory,
     options: RequestOptions<Own> = {},
-  ): Promise<SyncResult<Meta> & { readonly view: View<M> }> {
+  ): Promise<SyncResult<Meta> & { readonly view: View<unknown> }> {
     const own = readViewOptions(options, this.#rules, 'request')
     const incoming = asRead(history, options.format)
     return this.#run(async () => {
       const asked = { incoming, options, own }
       const made = await requestView(this.#conversation, this.#branch, asked)
       // The messages are of the format's own type, which only the caller can name.
-      return this.#follow(made) as unknown as SyncResult<Meta> & { readonly view: View<M> }
+      return this.#follow(made) as unknown as SyncResult<Meta> & { readonly view: View<unknown> }
     })
   }
 
@@ -246,12 +255,17 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
   }
 
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */
-  async view<M = Json>(options: ViewOptions<Own> = {}): Promise<View<M>> {
+  view<Format extends FormatName = 'openai-chat'>(
+    options?: ViewOptions<Own> & { readonly format?: Format },
+  ): Promise<View<MessageOf<Format>>>
+  /** The messages are of the type that you name, such as that of a provider's SDK. */
+  view<M>(options?: ViewOptions<Own>): Promise<View<M>>
+  async view(options: ViewOptions<Own> = {}): Promise<View<unknown>> {
     const own = readViewOptions(options, this.#rules, 'view')
     return this.#run(async () => {
       await this.#journal.refresh()
       // The messages are of the format's own type, which only the caller can name.
-      return (await this.#engine.view(options, own)) as unknown as View<M>
+      return (await this.#engine.view(options, own)) as unknown as View<unknown>
     })
   }
 
@@ -268,10 +282,15 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
    * model and always makes progress, once for a request; else it rejects with 'cannot-project'. Rejects with 'invalid-option' for any
    * other error: a rate limit is not cured by forgetting.
    */
-  async recover<M = Json>(error: unknown, options: ViewOptions<Own> = {}): Promise<View<M>> {
+  recover<Format extends FormatName = 'openai-chat'>(
+    error: unknown,
+    options?: ViewOptions<Own> & { readonly format?: Format },
+  ): Promise<View<MessageOf<Format>>>
+  recover<M>(error: unknown, options?: ViewOptions<Own>): Promise<View<M>>
+  async recover(error: unknown, options: ViewOptions<Own> = {}): Promise<View<unknown>> {
     const own = readViewOptions(options, this.#rules, 'recover')
     return this.#run(
-      async () => (await this.#engine.recover(error, options, own)) as unknown as View<M>,
+      async () => (await this.#engine.recover(error, options, own)) as unknown as View<unknown>,
     )
   }
 

@@ -1,7 +1,7 @@
 // The Node process beside opencode: keeps the threads and answers one request per line.
 
 import { createInterface } from 'node:readline'
-import { AgentThreads, agentCommandHelp, agentTools, checkpointText } from 'oriel/agents'
+import { AgentThreads, agentCommandHelp, agentTools, checkpointText, warmUp } from 'oriel/agents'
 import { fromAiSdk, type OpencodeMessage, toAiSdk } from './messages.ts'
 import type { HostAnswer, HostCall, HostMethod, HostRequests } from './requests.ts'
 
@@ -77,6 +77,8 @@ export async function serve(
   for await (const line of createInterface({ input })) {
     const { id, method, params } = JSON.parse(line) as HostCall
     write(`${JSON.stringify(await answerTo(handlers, { id, method, params }))}\n`)
+    // opencode is still starting: the first compaction finds compiled code.
+    if (method === 'hello') warmUp().catch(() => undefined)
   }
   await threads.close()
 }

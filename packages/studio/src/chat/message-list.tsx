@@ -3,7 +3,8 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Agent } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
-import { formatCount } from '../numbers.ts'
+import { formatCount, grouped } from '../numbers.ts'
+import { Prose } from '../prose.tsx'
 import type { ChatMessage } from './messages.ts'
 import type { Chat } from './use-chat.ts'
 import type { Sent, ShownAs } from './use-sent.ts'
@@ -28,9 +29,9 @@ export function MessageList({ chat, sent, agent }: MessageListProps): ReactNode 
   const end = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   const top = useRef(0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: follows what is being said, unless one has scrolled up.
+  // Follows what is being said, unless one has scrolled up.
   useEffect(() => {
-    if (isAtEnd.current) end.current?.scrollIntoView({ block: 'end' })
+    if (isAtEnd.current && messages.length > 0) end.current?.scrollIntoView({ block: 'end' })
   }, [messages])
   const asked = new Set(messages.map(({ text }) => text))
   const ideas = (agent?.questions ?? []).filter((idea) => !asked.has(idea))
@@ -120,7 +121,9 @@ function Message({
   return (
     <article className={`message message-${role}${isGone ? ' is-dropped' : ''}`} aria-label={role}>
       {tag}
-      {text !== '' && <div className="message-text">{text}</div>}
+      {text !== '' && (
+        <div className="message-text">{role === 'assistant' ? <Prose text={text} /> : text}</div>
+      )}
       {message.isInterrupted === true && (
         <span className="tag">stopped; not a part of the history</span>
       )}
@@ -137,9 +140,9 @@ function Message({
 function Shown({ as: { form, rule, reason } }: { readonly as: ShownAs }): ReactNode {
   return (
     <span className="shown-as">
-      <FormTag form={form} />
+      <FormTag form={form} rule={rule} />
       {rule !== undefined && <b>{rule}</b>}
-      {reason !== undefined && <span className="muted">{reason}</span>}
+      {reason !== undefined && <span className="muted">{grouped(reason)}</span>}
     </span>
   )
 }

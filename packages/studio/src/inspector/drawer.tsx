@@ -6,11 +6,11 @@ import { readable } from '../block-text.ts'
 import type { BlockRow, OutlineRow } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
 import { Failure, Loading } from '../notice.tsx'
-import { formatCount, formatTokens } from '../numbers.ts'
+import { formatCount, formatTokens, grouped } from '../numbers.ts'
 import { useLoad } from '../use-load.ts'
 import { type Action, type Effect, effectOf } from './effects.ts'
 import { lineDiff } from './line-diff.ts'
-import { nameOf } from './row.tsx'
+import { frameName, nameOf } from './row.tsx'
 
 export interface DrawerProps {
   readonly thread: string
@@ -33,8 +33,8 @@ export function Drawer(props: DrawerProps): ReactNode {
     <aside className="drawer" aria-label="Block">
       <header>
         <h2 ref={title} tabIndex={-1}>
-          {row.type === 'block' ? nameOf(row) : row.type}{' '}
-          {row.type === 'block' && <FormTag form={row.form} />}
+          {row.type === 'block' ? nameOf(row) : frameName(row)}{' '}
+          {row.type === 'block' && <FormTag form={row.form} rule={row.rule} />}
         </h2>
         <button type="button" className="quiet" onClick={onClose}>
           <span aria-hidden="true">✕</span>
@@ -80,7 +80,7 @@ function BlockPart(props: DrawerProps & { readonly row: BlockRow }): ReactNode {
       </p>
       {rule !== undefined && (
         <p>
-          <b>{rule}</b>: {reason}
+          <b>{rule}</b>: {grouped(reason ?? '')}
         </p>
       )}
       <p data-drawer-tokens={`${tokens} ${shown}`}>

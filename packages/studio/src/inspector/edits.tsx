@@ -1,22 +1,25 @@
 // Edit list of a thread, grouped by epoch, newest first, loaded page by page.
 
 import { type ReactNode, useState } from 'react'
+import { threadAddress } from '../address.ts'
 import { api } from '../api.ts'
-import type { EditRow, EditsPage, EpochRow, ThreadSummary } from '../contract.ts'
+import type { EditRow, EditsPage, EpochRow, ThreadSummary, TimelineStep } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
+import { Link } from '../link.tsx'
 import { Empty, Failure, Loading } from '../notice.tsx'
-import { formatCount, formatTokens } from '../numbers.ts'
+import { formatCount, formatTokens, grouped } from '../numbers.ts'
 import { useLoad } from '../use-load.ts'
 
 export interface EditsProps {
   readonly thread: ThreadSummary
+  readonly steps: readonly TimelineStep[]
   readonly version: number
   readonly onChange: () => void
 }
 
 const pageSize = 100
 
-export function Edits({ thread, version, onChange }: EditsProps): ReactNode {
+export function Edits({ thread, steps, version, onChange }: EditsProps): ReactNode {
   const [shown, setShown] = useState(pageSize)
   const { data, error, reload } = useLoad(
     thread.id,
@@ -24,21 +27,41 @@ export function Edits({ thread, version, onChange }: EditsProps): ReactNode {
     version + shown / pageSize,
   )
   const [problem, setProblem] = useState<Error>()
+  const [done, setDone] = useState(false)
   const undo = (id: string): void => {
     setProblem(undefined)
-    api.undo(thread.id, id).then(onChange, setProblem)
+    setDone(false)
+    api.undo(thread.id, id).then(() => {
+      setDone(true)
+      onChange()
+    }, setProblem)
   }
   if (error !== undefined) return <Failure error={error} onRetry={reload} />
   if (data === undefined) return <Loading what="edits" />
   if (data.edits.length === 0) {
-    return <Empty title="No edits yet.">The model sees the log as it is.</Empty>
+    return (
+      <Empty title="No edits yet.">
+        The model is sent everything as it was said. What a policy shortens, omits or folds is
+        listed here, with its reason, and can be undone.
+      </Empty>
+    )
   }
   const epochs = new Map(data.epochs.map((epoch) => [epoch.id, epoch]))
   return (
     <div className="edits">
       {problem !== undefined && <Failure error={problem} />}
+      {done && (
+        <p className="notice" role="status">
+          Undone.{' '}
+          <Link href={threadAddress(thread.id, { step: 'next' })}>Show the next request</Link>
+        </p>
+      )}
       {[...Map.groupBy(data.edits, ({ epoch }) => epoch)].map(([id, edits]) => (
-        <Epoch key={id} epoch={epochs.get(id)} id={id} edits={edits} onUndo={undo} />
+        <Epoch
+          key={id}
+          {...{ id, edits, thread: thread.id, epoch: epochs.get(id), onUndo: undo }}
+          step={stepOf(edits, steps)}
+        />
       ))}
       {data.next !== undefined && (
         <button type="button" className="more" onClick={() => setShown(shown + pageSize)}>
@@ -47,6 +70,14 @@ export function Edits({ thread, version, onChange }: EditsProps): ReactNode {
       )}
     </div>
   )
+}
+
+/** The step whose request first had these edits; undefined until one is sent. */
+function stepOf(
+  [newest]: readonly EditRow[],
+  steps: readonly TimelineStep[],
+): TimelineStep | undefined {
+  return newest && steps.find(({ seq }) => seq > newest.seq)
 }
 
 /** As many pages as are shown. */
@@ -61,30 +92,60 @@ async function load(thread: string, count: number, signal: AbortSignal): Promise
 }
 
 interface EpochProps {
+  readonly thread: string
   readonly id: string
+  /** The step that sent them first. */
+  readonly step: TimelineStep | undefined
   readonly epoch: EpochRow | undefined
   readonly edits: readonly EditRow[]
   readonly onUndo: (id: string) => void
 }
 
-function Epoch({ id, epoch, edits, onUndo }: EpochProps): ReactNode {
+function Epoch({ thread, id, step, epoch, edits, onUndo }: EpochProps): ReactNode {
   const { at = 0, edits: count = edits.length, tokensSaved = 0 } = epoch ?? {}
   const isInForce = ({ state }: EditRow): boolean => state === 'in-force'
+  const [asked, setAsked] = useState<readonly EditRow[]>()
+  const inForce = edits.filter(isInForce)
+  const undo = (): void => {
+    onUndo(asked?.length === 1 ? (asked[0]?.id ?? id) : id)
+    setAsked(undefined)
+  }
   return (
     <section className="epoch" aria-label={`Epoch ${id}`}>
       <h2>
-        <span className="id">{id}</span>
+        {step === undefined ? (
+          <span>Not sent yet</span>
+        ) : (
+          <Link href={threadAddress(thread, { step: String(step.step) })}>Step {step.step}</Link>
+        )}
         <span>
           {formatCount(count)} {count === 1 ? 'edit' : 'edits'}, {formatTokens(tokensSaved)} tokens
           saved
         </span>
-        <time dateTime={new Date(at).toISOString()}>{new Date(at).toLocaleTimeString()}</time>
-        {edits.some(isInForce) && (
-          <button type="button" className="quiet" onClick={() => onUndo(id)}>
-            Undo all
+        <time className="muted" dateTime={new Date(at).toISOString()}>
+          {timeOf(at)}
+        </time>
+        <span className="id muted" title="The id of this epoch">
+          {id}
+        </span>
+        {inForce.length > 1 && (
+          <button type="button" className="quiet" onClick={() => setAsked(inForce)}>
+            Undo all {formatCount(inForce.length)}
           </button>
         )}
       </h2>
+      {asked !== undefined && (
+        <fieldset className="effect">
+          <legend className="sr-only">Undo</legend>
+          <p>{effectOf(asked)}</p>
+          <button type="button" className="primary" onClick={undo}>
+            Undo now
+          </button>
+          <button type="button" onClick={() => setAsked(undefined)}>
+            Cancel
+          </button>
+        </fieldset>
+      )}
       <ul>
         {edits.map((edit) => (
           <li
@@ -92,15 +153,19 @@ function Epoch({ id, epoch, edits, onUndo }: EpochProps): ReactNode {
             className={isInForce(edit) ? undefined : 'is-undone'}
             data-edit={edit.id}
           >
-            <FormTag form={edit.form} />
-            <b>{edit.rule}</b>
-            <span>{targetOf(edit)}</span>
-            <span className="muted">{edit.reason}</span>
-            <span className="tokens">
+            <FormTag form={edit.form} rule={edit.rule} />
+            <span className="edit-what">
+              <b>{edit.rule}</b>{' '}
+              <Link href={threadAddress(thread, { block: `${edit.from}/${edit.block ?? 0}` })}>
+                {targetOf(edit)}
+              </Link>{' '}
+              <span className="muted">{grouped(edit.reason)}</span>
+            </span>
+            <span className="tokens" title="Tokens before and after">
               {formatTokens(edit.tokensBefore)} → {formatTokens(edit.tokensAfter)}
             </span>
             {isInForce(edit) ? (
-              <button type="button" className="quiet" onClick={() => onUndo(edit.id)}>
+              <button type="button" className="quiet" onClick={() => setAsked([edit])}>
                 Undo
               </button>
             ) : (
@@ -111,6 +176,25 @@ function Epoch({ id, epoch, edits, onUndo }: EpochProps): ReactNode {
       </ul>
     </section>
   )
+}
+
+/** What undoing does, before it is done. */
+function effectOf(edits: readonly EditRow[]): string {
+  const tokens = edits.reduce(
+    (sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter,
+    0,
+  )
+  const isFold = edits.some(({ rule }) => rule === 'compaction')
+  const what =
+    edits.length === 1
+      ? `Takes back this edit of ${targetOf(edits[0] as EditRow)}.`
+      : `Takes back ${formatCount(edits.length)} edits.`
+  const older = isFold ? ' The summary before it holds again, if there is one.' : ''
+  return `${what}${older} The next request has up to ${formatTokens(tokens)} tokens more, and the provider reads everything behind the change anew.`
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
 function targetOf({ from, to, runs, block }: EditRow): string {

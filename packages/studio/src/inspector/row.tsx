@@ -1,10 +1,11 @@
 // A row of the inspector. What the model sees as it was said stands once; what is reduced stands beside its original.
 
 import { memo, type ReactNode } from 'react'
-import { readable } from '../block-text.ts'
+import { argumentsOf, readable } from '../block-text.ts'
 import type { BlockRow, OutlineRow, Preview } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
-import { formatCount, formatTokens } from '../numbers.ts'
+import { formatCount, formatTokens, grouped } from '../numbers.ts'
+import { Prose } from '../prose.tsx'
 import type { Row } from './rows.ts'
 import type { TextOf } from './use-texts.ts'
 
@@ -115,7 +116,7 @@ function Line({
         <Why row={row} isFirstChange={isFirstChange} />
         {isReduced ? (
           <div className="beside">
-            <Said preview={preview} label="Log" />
+            <Said preview={preview?.rest ?? preview} label="Log" same={row.same} />
             <Said
               preview={
                 preview?.shown === undefined
@@ -123,15 +124,22 @@ function Line({
                   : { text: preview.shown, length: preview.shown.length }
               }
               label="View"
+              same={row.same}
             />
           </div>
         ) : (
-          <Said preview={preview} />
+          <Said preview={preview} as={asOf(row)} />
         )}
       </div>
       <Tokens row={row} />
     </div>
   )
+}
+
+/** How a text is read: calls as their arguments, what models and people write as Markdown. */
+function asOf({ block, role }: BlockRow): 'call' | 'prose' | 'plain' {
+  if (block === 'tool-call') return 'call'
+  return block === 'text' && role === 'assistant' ? 'prose' : 'plain'
 }
 
 /** Who said it: the tool of a call or a result, else the role. */
@@ -156,11 +164,11 @@ function Why({
     <div className="why">
       {isFirstChange && <span className="tag tag-break">first change</span>}
       {since === 'changed' && !isFirstChange && <span className="tag">changed at this step</span>}
-      {form !== 'full' && <FormTag form={form} />}
+      {form !== 'full' && <FormTag form={form} rule={rule} />}
       {isPinned === true && <span className="tag">pinned</span>}
       {isExcluded === true && <span className="tag">excluded</span>}
       {rule !== undefined && <b>{rule}</b>}
-      {reason !== undefined && <span className="muted">{reason}</span>}
+      {reason !== undefined && <span className="muted">{grouped(reason)}</span>}
     </div>
   )
 }
@@ -181,14 +189,24 @@ function Tokens({ row }: { readonly row: Pick<BlockRow, 'tokens' | 'shown'> }): 
   )
 }
 
-function Said({
-  preview,
-  label,
-}: {
+interface SaidProps {
   readonly preview: Preview | undefined
   readonly label?: string
-}): ReactNode {
-  const heading = label === undefined ? null : <span className="beside-label">{label}</span>
+  /** Lines at the beginning that log and view share: they are not repeated. */
+  readonly same?: number | undefined
+  readonly as?: 'call' | 'prose' | 'plain'
+}
+
+function Said({ preview, label, same = 0, as = 'plain' }: SaidProps): ReactNode {
+  const shared =
+    same === 0 ? '' : `, after ${formatCount(same)} equal ${same === 1 ? 'line' : 'lines'}`
+  const heading =
+    label === undefined ? null : (
+      <span className="beside-label">
+        {label}
+        {shared}
+      </span>
+    )
   if (preview === undefined) return <div className="preview muted">{heading}…</div>
   const { text, length, picture } = preview
   if (picture !== undefined) {
@@ -203,7 +221,13 @@ function Said({
   return (
     <div className="preview">
       {heading}
-      {readable(text)}
+      {as === 'prose' ? (
+        <Prose text={readable(text)} />
+      ) : as === 'call' ? (
+        argumentsOf(text)
+      ) : (
+        readable(text)
+      )}
       {length > text.length && <span className="muted"> … {formatCount(length)} characters</span>}
     </div>
   )
@@ -227,7 +251,8 @@ function FoldedLine({ row, isOpen, isFirstChange, onToggle }: FoldedLineProps): 
       data-since={isFirstChange ? 'first-changed' : (row.since ?? 'same')}
     >
       <button type="button" className="row-open" aria-expanded={isOpen} onClick={onToggle}>
-        <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> Not sent
+        <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span>{' '}
+        {rule === 'compaction' ? 'Folded' : 'Not sent'}
       </button>
       <div className="row-body why">
         {isFirstChange && <span className="tag tag-break">first change</span>}
@@ -235,7 +260,7 @@ function FoldedLine({ row, isOpen, isFirstChange, onToggle }: FoldedLineProps): 
           {formatCount(messages)} {messages === 1 ? 'message' : 'messages'}
         </b>
         {rule !== undefined && <b>{rule}</b>}
-        <span className="muted">{reason}</span>
+        {reason !== undefined && <span className="muted">{grouped(reason)}</span>}
       </div>
       <Tokens row={row} />
     </div>
@@ -249,7 +274,10 @@ interface FrameLineProps {
   readonly onOpen: () => void
 }
 
-const frameNames = { system: 'system', tools: 'tools', summary: 'summary' } as const
+/** What a row is called: a text that Oriel wrote may be a summary, a result that was missing, or an addition to this request. */
+export function frameName(row: FrameLineProps['row']): string {
+  return row.type === 'summary' ? (row.kind ?? 'summary') : row.type
+}
 
 function FrameLine({ row, isSelected, isFirstChange, onOpen }: FrameLineProps): ReactNode {
   const names = row.type === 'tools' ? (row.names ?? []) : []
@@ -264,23 +292,36 @@ function FrameLine({ row, isSelected, isFirstChange, onOpen }: FrameLineProps): 
       onClick={onOpen}
     >
       <button type="button" className="row-open">
-        <span className="row-role">{frameNames[row.type]}</span>
+        <span className="row-role">{frameName(row)}</span>
         <span className="sr-only">Open</span>
       </button>
       <div className="row-body">
         {row.type === 'summary' && (
           <div className="why">
             {isFirstChange && <span className="tag tag-break">first change</span>}
-            <span className="form form-summarized">summary</span>
+            {row.kind === 'result' && (
+              <span className="muted">
+                Written by Oriel: the log has no result of this call, and providers want one.
+              </span>
+            )}
+            {row.kind === 'added' && (
+              <span className="muted">Written by Oriel for this request.</span>
+            )}
             {row.covered > 0 && <span>stands for {formatCount(row.covered)} messages</span>}
             {row.rule !== undefined && <b>{row.rule}</b>}
-            <span className="muted">{row.reason}</span>
+            {row.reason !== undefined && <span className="muted">{grouped(row.reason)}</span>}
           </div>
         )}
         <div className="preview">
-          {row.type === 'tools' && names.length > 0
-            ? names.join(', ')
-            : readable(row.text.slice(0, 1200))}
+          {row.type === 'tools' ? (
+            names.length === 0 ? (
+              <span className="muted">none</span>
+            ) : (
+              names.join(', ')
+            )
+          ) : (
+            <Prose text={readable(row.text.slice(0, 1200))} />
+          )}
         </div>
       </div>
       <Tokens row={row} />

@@ -6,7 +6,7 @@ import { causeName } from '../causes.ts'
 import type { Outline, TimelineStep } from '../contract.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { Failure, Loading } from '../notice.tsx'
-import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import { formatCount, formatDollars, formatPercent, formatTokens, grouped } from '../numbers.ts'
 import { useLoad } from '../use-load.ts'
 
 export interface StepNoteProps {
@@ -25,7 +25,7 @@ export function StepNote({ thread, outline, step }: StepNoteProps): ReactNode {
         {number === undefined ? (
           <span>This is what would be sent now. It has not been sent.</span>
         ) : (
-          <Against previousStep={previousStep} change={change} />
+          <Against step={number} previousStep={previousStep} change={change} />
         )}
         {step !== undefined && <Paid step={step} />}
         {exact === false && (
@@ -40,7 +40,7 @@ export function StepNote({ thread, outline, step }: StepNoteProps): ReactNode {
             aria-expanded={isOpen}
             onClick={() => setOpen(!isOpen)}
           >
-            Request
+            {isOpen ? 'Hide request' : 'Show request'}
           </button>
         )}
       </p>
@@ -50,23 +50,26 @@ export function StepNote({ thread, outline, step }: StepNoteProps): ReactNode {
 }
 
 interface AgainstProps {
+  readonly step: number
   readonly previousStep: number | undefined
   readonly change: Outline['change'] | undefined
 }
 
-function Against({ previousStep, change }: AgainstProps): ReactNode {
+function Against({ step, previousStep, change }: AgainstProps): ReactNode {
   if (previousStep === undefined) return <span>The first request.</span>
+  // A step is sent again when the provider refused it.
+  const before = previousStep === step ? 'the try before' : `step ${previousStep}`
   if (change === undefined) {
     return (
       <span className="tag tag-good" data-cause="none">
-        extends step {previousStep}: the cached part stays valid
+        extends {before}: the cached part stays valid
       </span>
     )
   }
   return (
     <span className="tag tag-break" data-cause={change.cause}>
-      differs from step {previousStep} from message {change.index + 1} on: {causeName(change.cause)}
-      {change.rule === undefined ? '' : ` (${change.rule}: ${change.reason ?? ''})`}
+      differs from {before} from message {change.index + 1} on: {causeName(change.cause)}
+      {change.rule === undefined ? '' : ` (${change.rule}: ${grouped(change.reason ?? '')})`}
     </span>
   )
 }

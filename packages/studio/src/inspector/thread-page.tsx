@@ -6,7 +6,7 @@ import { api } from '../api.ts'
 import type { Composition, Info, ThreadSummary, TimelineStep } from '../contract.ts'
 import { Link } from '../link.tsx'
 import { Failure, Loading } from '../notice.tsx'
-import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import { countOf, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
 import { Timeline } from '../timeline/timeline.tsx'
 import { useDebounced } from '../use-debounced.ts'
 import { useEvents } from '../use-events.ts'
@@ -47,11 +47,13 @@ export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
   const step = asked === 'next' ? 'next' : stepNumber(asked)
   const timeline = useTimeline(id, version)
   const isInspector = tab === 'inspector'
-  const outline = useOutline(isInspector ? id : undefined, step, version)
+  // A thread that was never sent has no other numbers than those of its next request.
+  const isUnsent = thread.data?.requests === 0
+  const outline = useOutline(isInspector || isUnsent ? id : undefined, step, version)
   const steps = timeline.data?.steps ?? noSteps
   if (thread.error !== undefined) return <Failure error={thread.error} onRetry={thread.reload} />
   if (thread.data === undefined) return <Loading what="the thread" />
-  const shown = isInspector ? outline.data : undefined
+  const shown = isInspector || isUnsent ? outline.data : undefined
   return (
     <section className="thread" aria-label="Thread">
       <ThreadHead
@@ -67,7 +69,9 @@ export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
           <Inspector thread={thread.data} outline={outline} steps={steps} onChange={refresh} />
         )}
         {tab === 'timeline' && <Timeline thread={thread.data} timeline={timeline} />}
-        {tab === 'edits' && <Edits thread={thread.data} version={version} onChange={refresh} />}
+        {tab === 'edits' && (
+          <Edits thread={thread.data} steps={steps} version={version} onChange={refresh} />
+        )}
         {tab === 'what-if' && <WhatIf thread={thread.data} info={info} onApplied={refresh} />}
       </div>
     </section>
@@ -139,11 +143,11 @@ function ThreadHead({ thread, isOwn, hasChat, context, title: shown }: ThreadHea
   return (
     <header className="thread-head">
       <div className="thread-title">
-        <h1>{title === '' ? id : title}</h1>
+        <h1 title={title}>{titleText(title, id)}</h1>
         <p className="muted small">
           {model !== undefined && <span>{model}</span>}
-          <span>{formatCount(messages)} messages</span>
-          <span>{formatCount(steps)} steps</span>
+          <span>{countOf(messages, 'message')}</span>
+          <span>{countOf(steps, 'step')}</span>
           <span data-head-log={tokens.log}>{formatTokens(tokens.log)} tokens in full</span>
           {requests > 0 && (
             <span data-head-view={tokens.view}>{formatTokens(tokens.view)} sent last</span>
@@ -177,6 +181,15 @@ function ThreadHead({ thread, isOwn, hasChat, context, title: shown }: ThreadHea
     </header>
   )
 }
+
+/** The beginning of the first message; it is cut where the library cuts it. */
+function titleText(title: string, id: string): string {
+  if (title === '') return id
+  return [...title].length < longestTitle ? title : `${title}…`
+}
+
+/** As the library cuts titles. */
+const longestTitle = 120
 
 function ExportButton({ id }: { readonly id: string }): ReactNode {
   const [error, setError] = useState<Error>()

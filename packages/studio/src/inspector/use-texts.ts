@@ -60,7 +60,7 @@ export function useTexts(thread: string, of: string): TextOf {
       // Not during rendering: a cached response would set state at once.
       if (isMissing()) queueMicrotask(() => isMissing() && void ask(page))
       if (known === undefined) return undefined
-      const { shown: _shown, ...original } = known.preview
+      const { shown: _shown, rest: _rest, ...original } = known.preview
       return original
     },
     [ask, of],

@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react'
 import { causeName } from '../causes.ts'
 import type { Overview } from '../contract.ts'
-import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import { countOf, formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
 import { Tile } from '../tile.tsx'
 
 export interface SumsProps {
@@ -24,8 +24,8 @@ export function Sums({ overview, isDemo }: SumsProps): ReactNode {
           value={cost === undefined ? '–' : formatDollars(cost.dollars)}
           note={
             cost === undefined
-              ? `no known price for ${formatCount(requests)} requests`
-              : `${formatCount(requests)} requests`
+              ? `no known price for ${countOf(requests, 'request')}`
+              : countOf(requests, 'request')
           }
         />
         <Tile
@@ -46,8 +46,10 @@ export function Sums({ overview, isDemo }: SumsProps): ReactNode {
         <Tile
           name="Folds"
           value={formatCount(folds)}
-          note={`${formatCount(edits)} edits, ${formatCount(expansions)} looked up again${
-            recoveries === 0 ? '' : `, ${formatCount(recoveries)} recoveries`
+          note={`${countOf(edits, 'edit')}, ${formatCount(expansions)} looked up again${
+            recoveries === 0
+              ? ''
+              : `, ${formatCount(recoveries)} ${recoveries === 1 ? 'recovery' : 'recoveries'}`
           }`}
         />
         <Tile

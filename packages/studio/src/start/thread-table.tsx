@@ -32,6 +32,15 @@ function othersTenant({ tenant }: ThreadSummary, info: Info): { readonly tenant?
   return tenant === undefined || tenant === info.tenant ? {} : { tenant }
 }
 
+const columns = [
+  ['Messages', 'Messages in the log'],
+  ['Log', 'Tokens of everything that was said'],
+  ['View', 'Tokens of the newest request: what the model read'],
+  ['Saved', 'Of the cost of sending everything in full'],
+  ['Cached', 'Share of the input that was read from the provider’s cache'],
+  ['Cost', 'Of all requests'],
+] as const
+
 export function ThreadTable(props: {
   readonly info: Info
   readonly threads: readonly ThreadSummary[]
@@ -47,8 +56,8 @@ export function ThreadTable(props: {
         <tr>
           <th scope="col">Thread</th>
           <th scope="col">Agent</th>
-          {['Messages', 'Log', 'View', 'Saved', 'Cached', 'Cost'].map((name) => (
-            <th key={name} scope="col" className="number">
+          {columns.map(([name, meaning]) => (
+            <th key={name} scope="col" className="number" title={meaning}>
               {name}
             </th>
           ))}

@@ -18,6 +18,8 @@ export interface Mark {
   readonly step: number
   readonly color: string
   readonly text: string
+  /** Written beside the mark, where there is room. */
+  readonly label?: string
 }
 
 export interface ChartProps {
@@ -228,5 +230,34 @@ function drawMarks(plot: uPlot, marks: readonly Mark[], color: (name: string) =>
       ctx.stroke()
     }
   }
+  drawLabels(plot, marks, color)
   ctx.restore()
+}
+
+/** Space between two labels. */
+const labelGap = 6
+
+/** Labels at the top, those of folds first. One that would touch another is left out, and stays in the tooltip. */
+function drawLabels(plot: uPlot, marks: readonly Mark[], color: (name: string) => string): void {
+  const { ctx, bbox } = plot
+  ctx.font = `${11 * devicePixelRatio}px ${getComputedStyle(document.body).fontFamily}`
+  ctx.textBaseline = 'top'
+  ctx.textAlign = 'left'
+  const taken: (readonly [left: number, right: number])[] = []
+  const isFold = (mark: Mark): number => (mark.color === 'compaction' ? 0 : 1)
+  for (const { step, color: name, label } of marks.toSorted((a, b) => isFold(a) - isFold(b))) {
+    if (label === undefined) continue
+    const left = plot.valToPos(step, 'x', true) + 4 * devicePixelRatio
+    const right = left + ctx.measureText(label).width
+    const isOutside = left < bbox.left || right > bbox.left + bbox.width
+    const gap = labelGap * devicePixelRatio
+    if (isOutside || taken.some(([from, to]) => left < to + gap && right + gap > from)) continue
+    taken.push([left, right])
+    ctx.fillStyle = color('panel')
+    ctx.globalAlpha = 0.8
+    ctx.fillRect(left - 2, bbox.top, right - left + 4, 15 * devicePixelRatio)
+    ctx.globalAlpha = 1
+    ctx.fillStyle = color(name)
+    ctx.fillText(label, left, bbox.top + 2 * devicePixelRatio)
+  }
 }

@@ -123,12 +123,18 @@ function inputOf({ uncached, cacheRead, cacheWrite }: Usage): number {
 function marksOf(one: TimelineStep): readonly Mark[] {
   const { step, epoch, compaction, cacheBreak, recovery } = one
   const marks: Mark[] = []
-  if (compaction === true) marks.push({ step, color: 'compaction', text: 'Fold' })
-  if (recovery === true) marks.push({ step, color: 'recovery', text: 'Recovery: too long' })
+  const lost = cacheBreak?.dollars === undefined ? '' : ` ${formatDollars(cacheBreak.dollars)}`
+  if (compaction === true) {
+    const label = cacheBreak === undefined ? 'fold' : `fold${lost}`
+    marks.push({ step, color: 'compaction', text: 'Fold', label })
+  }
+  if (recovery === true)
+    marks.push({ step, color: 'recovery', text: 'Recovery: too long', label: 'recovery' })
   if (cacheBreak !== undefined) {
-    const cost = cacheBreak.dollars === undefined ? '' : `, ${formatDollars(cacheBreak.dollars)}`
-    const text = `Cache break, ${causeName(cacheBreak.cause)}: ${formatTokens(cacheBreak.lost)} tokens${cost}`
-    marks.push({ step, color: 'break', text })
+    const cause = causeName(cacheBreak.cause)
+    const text = `Cache break, ${cause}: ${formatTokens(cacheBreak.lost)} tokens${lost && `,${lost}`}`
+    const label = compaction === true ? {} : { label: `${cause}${lost}` }
+    marks.push({ step, color: 'break', text, ...label })
   }
   if (epoch !== undefined && marks.length === 0) {
     const text = `${epoch.edits} ${epoch.edits === 1 ? 'edit' : 'edits'}: ${epoch.rules.join(', ')}`

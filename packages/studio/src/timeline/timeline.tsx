@@ -4,7 +4,7 @@ import { type ReactNode, useMemo } from 'react'
 import { go, threadAddress } from '../address.ts'
 import type { ThreadSummary, TimelineStep } from '../contract.ts'
 import { Empty, Failure, Loading } from '../notice.tsx'
-import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import { countOf, formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
 import { Tile } from '../tile.tsx'
 import type { Loaded } from '../use-load.ts'
 import { Chart } from './chart.tsx'
@@ -115,7 +115,7 @@ function Totals({ thread }: { readonly thread: ThreadSummary }): ReactNode {
       <Tile
         name="Cache breaks"
         value={formatCount(breaks.count)}
-        note={`${breaks.dollars === undefined ? '' : `${formatDollars(breaks.dollars)} lost; `}${formatCount(folds)} folds, ${formatCount(edits)} edits`}
+        note={`${breaks.dollars === undefined ? '' : `${formatDollars(breaks.dollars)} lost; `}${countOf(folds, 'fold')}, ${countOf(edits, 'edit')}`}
       />
     </dl>
   )

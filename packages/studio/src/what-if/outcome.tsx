@@ -1,24 +1,30 @@
 // Comparison of three policies on one log: send everything, the thread's own, and the one to try.
 
 import type { ReactNode } from 'react'
-import type { Comparison, DifferentBlock, Form, PolicyOutcome } from '../contract.ts'
+import type { Comparison, DifferentBlock, Form, PolicyOutcome, ThreadSummary } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
-import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import { countOf, formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
 
 const forms: readonly Form[] = ['full', 'clipped', 'summarized', 'omitted', 'dropped']
 
-export function Outcome({ comparison }: { readonly comparison: Comparison }): ReactNode {
+export interface OutcomeProps {
+  readonly thread: ThreadSummary
+  readonly comparison: Comparison
+}
+
+export function Outcome({ thread, comparison }: OutcomeProps): ReactNode {
   const { outcomes: all, different } = comparison
   const hasReplay = all.every(({ replay }) => replay !== undefined)
   return (
     <>
+      {hasReplay && <AsItWent thread={thread} />}
       <table className="compare">
         <thead>
           <tr>
             <th scope="col">
               <span className="sr-only">What</span>
             </th>
-            {['Send everything', 'Own policy', 'This policy'].map((name) => (
+            {['Send everything', 'Now', 'This policy'].map((name) => (
               <th key={name} scope="col" className="number">
                 {name}
               </th>
@@ -61,7 +67,7 @@ export function Outcome({ comparison }: { readonly comparison: Comparison }): Re
       </table>
       <p className="muted small">
         {hasReplay
-          ? 'All three are replayed from the first message on, without a summarizing model. What begins like the request before is read from the cache, the rest is written to it. A fact is a value that a later call or answer used; one that is not in sight may still be looked up by its id.'
+          ? 'No model is asked for summaries. What begins like the request before is read from the cache, the rest is written to it. A fact is a value that a later call or answer used; one that is not in sight may still be looked up by its id.'
           : 'This thread has more than 2,000 messages: only its next request is compared, not the cost of every step.'}
       </p>
       <h2>
@@ -80,6 +86,19 @@ export function Outcome({ comparison }: { readonly comparison: Comparison }): Re
         <p className="muted small">The first {formatCount(different.blocks.length)} are listed.</p>
       )}
     </>
+  )
+}
+
+/** A replay is not what happened: what happened stands beside it, in the numbers of all other pages. */
+function AsItWent({ thread }: { readonly thread: ThreadSummary }): ReactNode {
+  const { requests, cost, tokens, folds, breaks, usage } = thread
+  const input = usage.uncached + usage.cacheRead + usage.cacheWrite
+  return (
+    <p className="muted as-it-went">
+      All three columns are replayed from the first message on, so that they are counted alike.
+      {requests > 0 &&
+        ` As it went, the newest request had ${formatTokens(tokens.view)} tokens; all of them had ${formatTokens(input)} with ${countOf(folds, 'fold')} and ${countOf(breaks.count, 'cache break')}${cost === undefined ? '' : `, for ${formatDollars(cost.dollars)} with the answers`}.`}
+    </p>
   )
 }
 

@@ -69,7 +69,7 @@ export function WhatIf({ thread, info, onApplied }: WhatIfProps): ReactNode {
             from the first one on. Nothing is stored. “Apply” makes it the policy of this thread.
           </p>
         )}
-        {compared.data !== undefined && <Outcome comparison={compared.data} />}
+        {compared.data !== undefined && <Outcome thread={thread} comparison={compared.data} />}
       </div>
     </div>
   )

@@ -1,19 +1,26 @@
 // Imprints: what plain data looked like, to see later whether somebody changed it in place.
 
+import { areSameArrays, areSameObjects, type Compare } from './shapes.ts'
+
 /**
- * A growing list of values as they were. All objects in them stand in one array and all their fields in another, in the order in which
- * they are read, so that comparing is one loop through memory. Strings are shared: an imprint costs the structure, not the text.
+ * A growing list of values as they were. Their objects stand in one array for each shape, their fields in another, so that comparing is one
+ * loop through memory for each shape. Strings are shared: an imprint costs the structure, not the text.
  */
 export class Imprint {
   readonly #values: unknown[] = []
-  /** Where the objects and the fields of each value begin; undefined for a value that is frozen, which nobody can change. */
-  readonly #starts: (Start | undefined)[] = []
+  /** Where the objects of each value begin in `#places`; undefined for a value that is frozen, which nobody can change. */
+  readonly #starts: (number | undefined)[] = []
   /** Every object and array of a value, itself first. */
-  readonly #objects: object[] = []
-  /** The keys of each object; undefined for an array. */
-  readonly #keys: (readonly string[] | undefined)[] = []
-  /** What was in their fields, one after the other; for an array its length first. */
-  readonly #fields: unknown[] = []
+  readonly #places: Place[] = []
+  readonly #shapes: Shape[] = []
+  readonly #arrays: Shape = {
+    compare: areSameArrays,
+    keys: [],
+    objects: [],
+    fields: [],
+    starts: [],
+  }
+  readonly #byKeys: ByKeys = {}
   #replaced = 0
 
   /** How many values were given as other objects that looked the same, so far. */
@@ -28,20 +35,19 @@ export class Imprint {
 
   /** Adds a value of plain JSON. False, and nothing is added, for anything else, such as an instance of a class, whose state nobody can see. */
   add(value: unknown): boolean {
-    const start = { object: this.#objects.length, field: this.#fields.length }
+    const start = this.#places.length
     const isPlain = orFalse(() => this.#press(value))
-    const isFrozen = isPlain && isAllFrozen(this.#objects, start.object)
-    if (isPlain) this.#values.push(value)
-    if (isPlain) this.#starts.push(isFrozen ? undefined : start)
-    if (isPlain && !isFrozen) return true
-    this.#objects.length = start.object
-    this.#keys.length = start.object
-    this.#fields.length = start.field
+    const isFrozen = isPlain && this.#isFrozen(start)
+    if (isPlain) {
+      this.#values.push(value)
+      this.#starts.push(isFrozen ? undefined : start)
+    }
+    if (isFrozen || !isPlain) this.#cut(start)
     return isPlain
   }
 
   /**
-   * Whether a list begins with these values as they were, keys in the same order. About 30 ns for a message: a string that was not
+   * Whether a list begins with these values as they were, keys in the same order. About 15 ns for a message: a string that was not
    * replaced is one comparison of pointers, however long it is. Other objects that look alike are remembered instead of the first ones.
    */
   isBeginningOf(values: readonly unknown[]): boolean {
@@ -50,115 +56,149 @@ export class Imprint {
       if (values.length < own.length) return false
       for (let index = 0; index < own.length; index++) {
         const value = values[index]
-        if (!Object.is(value, own[index]) && !this.#replace(index, value)) return false
+        if (value !== own[index] && !this.#replace(index, value)) return false
       }
-      return this.#isUnchanged()
+      return isUnchanged(this.#arrays) && this.#shapes.every(isUnchanged)
     })
   }
 
   #press(value: unknown): boolean {
-    if (!isObject(value)) return typeof value !== 'function' && typeof value !== 'symbol'
-    const names = Array.isArray(value) ? undefined : keysOf(value)
-    if (names === 'not plain') return false
-    this.#objects.push(value)
-    this.#keys.push(names)
-    if (Array.isArray(value)) this.#fields.push(value.length)
-    const fields = Array.isArray(value)
-      ? Array.from({ length: value.length }, (_, index) => plainField(value, index))
-      : (names ?? []).map((key) => plainField(value, key))
-    for (const field of fields) {
+    if (!isObject(value)) return isPlainLeaf(value)
+    const isArray = Array.isArray(value)
+    const keys = isArray ? value.keys() : keysOf(value)
+    if (keys === 'not plain') return false
+    const shape = isArray ? this.#arrays : this.#shapeOf(keys as readonly string[])
+    this.#places.push({ shape, at: shape.objects.length })
+    shape.objects.push(value)
+    shape.starts.push(shape.fields.length)
+    const inside: unknown[] = []
+    if (isArray) shape.fields.push(value.length)
+    for (const key of keys) {
+      const field = plainField(value, key)
       if (field === undefined) return false
-      this.#fields.push(field.value)
+      shape.fields.push(field.value)
+      inside.push(field.value)
     }
-    return fields.every((field) => this.#press(field?.value))
+    return inside.every((field) => this.#press(field))
   }
 
-  #isUnchanged(): boolean {
-    const objects = this.#objects
-    const keys = this.#keys
-    const fields = this.#fields
-    let at = 0
-    for (let index = 0; index < objects.length; index++) {
-      const object = objects[index] as Readonly<Record<string, unknown>>
-      const names = keys[index]
-      if (names === undefined) {
-        const array = object as unknown as readonly unknown[]
-        if (array.length !== fields[at++]) return false
-        for (let item = 0; item < array.length; item++) {
-          if (!Object.is(array[item], fields[at++])) return false
-        }
-        continue
-      }
-      let count = 0
-      for (const key in object) {
-        if (key !== names[count++]) return false
-        if (!Object.is(object[key], fields[at++])) return false
-      }
-      if (count !== names.length) return false
+  #shapeOf(keys: readonly string[]): Shape {
+    let node = this.#byKeys
+    for (const key of keys) {
+      node.next ??= new Map()
+      const next: ByKeys = node.next.get(key) ?? {}
+      node.next.set(key, next)
+      node = next
     }
-    return true
+    if (node.shape === undefined) {
+      node.shape = { compare: areSameObjects, keys, objects: [], fields: [], starts: [] }
+      this.#shapes.push(node.shape)
+    }
+    return node.shape
   }
 
   /** Takes another object in the place of one that looked the same; false where it did not. */
   #replace(index: number, value: unknown): boolean {
+    if (!isObject(value)) return false
     const start = this.#starts[index]
-    const own = Imprint.#whole(value)
-    const was = start === undefined ? Imprint.#whole(this.#values[index]) : this.#part(index, start)
-    if (own === undefined || was === undefined || !isAlike(own, was)) return false
-    if (start === undefined && !isAllFrozen(own.objects, 0)) return false
-    this.#values[index] = value
-    this.#replaced += 1
-    if (start === undefined) return true
-    for (const [at, object] of own.objects.entries()) this.#objects[start.object + at] = object
-    for (const [at, field] of own.fields.entries()) this.#fields[start.field + at] = field
+    const end = this.#places.length
+    if (start === undefined && !this.#press(this.#values[index])) return false
+    const middle = this.#places.length
+    const isPlain = this.#press(value)
+    const was =
+      start === undefined ? this.#places.slice(end, middle) : this.#placesOf(index, start, end)
+    const own = this.#places.slice(middle)
+    const isTaken = isPlain && areAlike(own, was) && (start !== undefined || this.#isFrozen(middle))
+    if (isTaken && start !== undefined)
+      for (const [at, place] of own.entries()) move(place, was[at])
+    if (isTaken) this.#values[index] = value
+    if (isTaken) this.#replaced += 1
+    this.#cut(end)
+    return isTaken
+  }
+
+  #placesOf(index: number, start: number, end: number): readonly Place[] {
+    let next = index + 1
+    while (next < this.#starts.length && this.#starts[next] === undefined) next++
+    return this.#places.slice(start, this.#starts[next] ?? end)
+  }
+
+  #isFrozen(start: number): boolean {
+    for (let index = start; index < this.#places.length; index++) {
+      const { shape, at } = this.#places[index] as Place
+      if (!Object.isFrozen(shape.objects[at])) return false
+    }
     return true
   }
 
-  #part(index: number, { object, field }: Start): Pressed {
-    const next = this.#starts.slice(index + 1).find((start) => start !== undefined)
-    return {
-      objects: this.#objects.slice(object, next?.object),
-      keys: this.#keys.slice(object, next?.object),
-      fields: this.#fields.slice(field, next?.field),
+  /** Forgets what was pressed from here on. */
+  #cut(start: number): void {
+    while (this.#places.length > start) {
+      const { shape } = this.#places.pop() as Place
+      shape.objects.pop()
+      shape.fields.length = shape.starts.pop() as number
     }
   }
-
-  /** Everything in an object; undefined for what is not plain data. */
-  static #whole(value: unknown): Pressed | undefined {
-    const own = new Imprint()
-    if (!isObject(value) || !own.#press(value)) return undefined
-    return { objects: own.#objects, keys: own.#keys, fields: own.#fields }
-  }
 }
 
-interface Start {
-  readonly object: number
-  readonly field: number
+/** The objects with the same keys in the same order, or all arrays. */
+interface Shape {
+  readonly compare: Compare
+  /** None for arrays. */
+  readonly keys: readonly string[]
+  readonly objects: object[]
+  readonly fields: unknown[]
+  /** Where the fields of each object begin. */
+  readonly starts: number[]
 }
 
-interface Pressed {
-  readonly objects: readonly object[]
-  readonly keys: readonly (readonly string[] | undefined)[]
-  readonly fields: readonly unknown[]
+interface Place {
+  readonly shape: Shape
+  readonly at: number
 }
 
-function isAlike(one: Pressed, other: Pressed): boolean {
+interface ByKeys {
+  shape?: Shape
+  next?: Map<string, ByKeys>
+}
+
+function isUnchanged({ compare, objects, fields, keys }: Shape): boolean {
+  return compare(objects as never, fields, keys)
+}
+
+function areAlike(one: readonly Place[], other: readonly Place[]): boolean {
   return (
-    one.objects.length === other.objects.length &&
-    one.fields.length === other.fields.length &&
-    one.keys.every((names, at) => areEqual(names, other.keys[at])) &&
-    one.fields.every((field, at) => {
-      const was = other.fields[at]
-      return isObject(field) ? isObject(was) : Object.is(field, was)
+    one.length === other.length &&
+    one.every((place, index) => {
+      const was = other[index] as Place
+      if (place.shape !== was.shape) return false
+      const before = fieldsAt(was)
+      const fields = fieldsAt(place)
+      return (
+        fields.length === before.length &&
+        fields.every((field, at) => (isObject(field) ? isObject(before[at]) : field === before[at]))
+      )
     })
   )
 }
 
-function isAllFrozen(objects: readonly object[], from: number): boolean {
-  for (let index = from; index < objects.length; index++) {
-    if (!Object.isFrozen(objects[index])) return false
+function move(from: Place, to: Place | undefined): void {
+  if (to === undefined) return
+  const { objects, fields, starts } = to.shape
+  objects[to.at] = from.shape.objects[from.at] as object
+  for (const [index, field] of fieldsAt(from).entries()) {
+    fields[(starts[to.at] as number) + index] = field
   }
-  return true
+}
+
+function fieldsAt({ shape: { fields, starts }, at }: Place): readonly unknown[] {
+  return fields.slice(starts[at], starts[at + 1])
+}
+
+/** A number that JSON has no word for is not equal to itself. */
+function isPlainLeaf(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  return typeof value !== 'function' && typeof value !== 'symbol'
 }
 
 function isObject(value: unknown): value is object {
@@ -185,27 +225,5 @@ function orFalse(test: () => boolean): boolean {
 
 function keysOf(value: object): readonly string[] | 'not plain' {
   const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
-    ? shared(Object.keys(value))
-    : 'not plain'
-}
-
-/** Lists of keys that were seen last: messages have few shapes, and one list for all of a shape stays in the processor's cache. */
-const recent: (readonly string[])[] = []
-const mostRecent = 16
-
-function shared(keys: readonly string[]): readonly string[] {
-  const known = recent.find((other) => areEqual(other, keys))
-  if (known !== undefined) return known
-  recent.unshift(keys)
-  recent.length = Math.min(recent.length, mostRecent)
-  return keys
-}
-
-function areEqual(
-  one: readonly string[] | undefined,
-  other: readonly string[] | undefined,
-): boolean {
-  if (one === undefined || other === undefined) return one === other
-  return one.length === other.length && one.every((key, index) => key === other[index])
+  return prototype === Object.prototype || prototype === null ? Object.keys(value) : 'not plain'
 }

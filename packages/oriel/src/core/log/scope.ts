@@ -15,7 +15,13 @@ const maxName = 200
 /** Refuses what is no scope. */
 export function checkScope(value: unknown, path = 'scope'): Scope {
   const allowed = `{ user?, project? }: at least one of them, a text of 1 to ${maxName} characters`
-  if (!isObject(value)) throw wrongOption(path, allowed)
+  if (!isScope(value)) throw wrongOption(path, allowed)
+  return Object.fromEntries(Object.entries(value).filter(([, own]) => own !== undefined))
+}
+
+/** Whether a stored value is a scope. */
+export function isScope(value: unknown): value is Scope {
+  if (!isObject(value)) return false
   const given = Object.entries(value).filter(([, own]) => own !== undefined)
   const isRight = given.every(
     ([name, own]) =>
@@ -24,18 +30,7 @@ export function checkScope(value: unknown, path = 'scope'): Scope {
       own.trim() !== '' &&
       own.length <= maxName,
   )
-  if (given.length === 0 || !isRight) throw wrongOption(path, allowed)
-  return Object.fromEntries(given)
-}
-
-/** Whether a stored value is a scope. */
-export function isScope(value: unknown): value is Scope {
-  try {
-    checkScope(value)
-    return true
-  } catch {
-    return false
-  }
+  return given.length > 0 && isRight
 }
 
 /** The parts of a scope, each a name of its own. */

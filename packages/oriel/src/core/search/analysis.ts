@@ -125,7 +125,10 @@ export function wordMarker(
   const isMarked = (word: string): boolean => {
     const known = seen.get(word)
     if (known !== undefined) return known
-    const found = analyse(word).some((token) => tokens.has(token))
+    // Most words need no more than their stem.
+    const found = isPlainWord.test(word)
+      ? tokens.has(stem(word))
+      : analyse(word).some((token) => tokens.has(token))
     seen.set(word, found)
     return found
   }

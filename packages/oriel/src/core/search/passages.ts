@@ -2,7 +2,7 @@
 
 import type { Audience, Block } from '../log/block.ts'
 import type { EditEntry, Entry, MessageEntry } from '../log/entry.ts'
-import { directivesIn } from '../text/directives.ts'
+import { statesRule } from '../text/directives.ts'
 import { analyse } from './analysis.ts'
 import { hintOf } from './hint.ts'
 
@@ -20,7 +20,7 @@ export interface Place {
 }
 
 export interface Passage extends Place {
-  /** Its tokens, with spaces between them. */
+  /** Its tokens, with spaces between them; a store may give them back in another order. */
   readonly tokens: string
   /** Whether a model may read it, by what is said at its append. A later exclusion is not known here. */
   readonly isOpen: boolean
@@ -83,10 +83,7 @@ function speakerOf({ role, origin, blocks }: MessageEntry): Speaker {
   if (role === 'tool' || blocks.some(({ type }) => type === 'tool-result')) return 'tool'
   if (role !== 'user' || origin !== 'user') return 'other'
   const texts = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []))
-  const isFirm = texts.some((text) =>
-    directivesIn(text).some(({ firmness }) => firmness !== 'ask' && firmness !== 'wish'),
-  )
-  return isFirm ? 'directive' : 'user'
+  return texts.some(statesRule) ? 'directive' : 'user'
 }
 
 interface Leaf {

@@ -28,11 +28,12 @@ const alike = `
   baby infant, reply answer response, budget spend, quick fast, big large huge, small little tiny, house home, near close nearby, old aged,
   restaurant cafe, company firm, pupil student, hobby pastime, colleague coworker, friend buddy, happy glad, afraid scared worried, hard difficult`
 
-const related: ReadonlyMap<string, ReadonlyMap<string, number>> = tableOf()
+let related: ReadonlyMap<string, ReadonlyMap<string, number>> | undefined
 const none: ReadonlyMap<string, number> = new Map()
 
 /** The tokens that may stand in the place of one, with what each counts beside it. */
 export function relatedTo(token: string): ReadonlyMap<string, number> {
+  related ??= tableOf()
   return related.get(token) ?? none
 }
 

@@ -4,6 +4,7 @@
 import type { Block, ToolCallBlock, ToolResultBlock } from '../log/block.ts'
 import type { MessageEntry } from '../log/entry.ts'
 import { Continuations, type ContinuationsData } from './continuations.ts'
+import { rowsOf } from './rows.ts'
 
 /** Address of a block: the message's seq and the block's index in it. */
 export interface BlockPosition {
@@ -35,21 +36,23 @@ export interface Exchange {
  */
 export interface ExchangeIndexData {
   readonly usedIds: readonly string[]
-  readonly exchanges: readonly {
-    readonly seq: number
-    readonly turn: number
-    readonly step: number
-    /** Id, name, block, id reused, and the position of the result if it exists. */
-    readonly calls: readonly (readonly [
-      string,
-      string,
-      number,
-      boolean,
-      number | null,
-      number | null,
-    ])[]
-  }[]
+  readonly exchanges: Iterable<ExchangeRow>
   readonly parts: ContinuationsData
+}
+
+export interface ExchangeRow {
+  readonly seq: number
+  readonly turn: number
+  readonly step: number
+  /** Id, name, block, id reused, and the position of the result if it exists. */
+  readonly calls: readonly (readonly [
+    string,
+    string,
+    number,
+    boolean,
+    number | null,
+    number | null,
+  ])[]
 }
 
 /** Pairs calls with results as messages are appended. */
@@ -90,28 +93,27 @@ export class ExchangeIndex {
     return index
   }
 
-  data(visible: ReadonlySet<number>): ExchangeIndexData {
-    const exchanges = [...this.#exchanges.values()].filter(
-      ({ seq, calls }) =>
-        visible.has(seq) ||
-        calls.some(({ result }) => result === undefined || visible.has(result.seq)),
-    )
+  /** Rows are made when they are read, and say what was known at this version: a result comes once, and stays. */
+  data(visible: ReadonlySet<number>, version: number): ExchangeIndexData {
+    const known = ({ result }: Call): BlockPosition | undefined =>
+      result !== undefined && result.seq <= version ? result : undefined
     return {
       usedIds: [...this.#usedIds],
       parts: this.parts.data(),
-      exchanges: exchanges.map(({ seq, turn, step, calls }) => ({
-        seq,
-        turn,
-        step,
-        calls: calls.map(({ callId, name, place, isReused, result }) => [
-          callId,
-          name,
-          place.block,
-          isReused,
-          result?.seq ?? null,
-          result?.block ?? null,
-        ]),
-      })),
+      exchanges: rowsOf([...this.#exchanges.values()], ({ seq, turn, step, calls }) => {
+        const results = calls.map(known)
+        const isOpen = results.some((result) => result === undefined || visible.has(result.seq))
+        if (!isOpen && !visible.has(seq)) return undefined
+        const rows = calls.map(
+          ({ callId, name, place, isReused }, index) =>
+            [
+              ...([callId, name, place.block, isReused] as const),
+              results[index]?.seq ?? null,
+              results[index]?.block ?? null,
+            ] as const,
+        )
+        return { seq, turn, step, calls: rows }
+      }),
     }
   }
 

@@ -33,6 +33,7 @@ import {
 import { type BlockPosition, ExchangeIndex, type ExchangeIndexData } from './exchange.ts'
 import type { ExpandedBlock } from './expansion.ts'
 import { PrefixChanges, type PrefixChangesData } from './prefix-changes.ts'
+import { rowsOf } from './rows.ts'
 
 export interface StateOptions {
   readonly counter: Counter
@@ -109,13 +110,10 @@ export class State {
     if (data !== undefined) this.#restore(data, entries)
   }
 
-  /** Snapshot of the state, without its messages. */
+  /** Snapshot of the state, without its messages. The rows of messages are made when they are read, and stay those of now. */
   data(): StateData {
-    const visible = this.#visible.map(({ entry, index, tokens, ordinal }) =>
-      ordinal === undefined
-        ? ([entry.seq, index, tokens] as const)
-        : ([entry.seq, index, tokens, ordinal] as const),
-    )
+    const visible = [...this.#visible]
+    const seqs = new Set(visible.map(({ entry }) => entry.seq))
     return {
       version: this.#version,
       messageCount: this.#messageCount,
@@ -127,13 +125,13 @@ export class State {
       newestAssistant: this.#newestAssistant ?? null,
       ordinals: [this.#newestOrdinal, this.#answeredOrdinal, this.#resultsOrdinal ?? null],
       requests: [this.#newestRequest, this.#endedRequest],
-      visible,
-      hidden: this.#hiddenFacts(),
+      visible: rowsOf(visible, visibleRow),
+      hidden: this.#hiddenFacts(seqs),
       compactions: [...this.#compactions],
       pinned: [...this.#pinned],
       excluded: [...this.#excluded],
       expansions: [...this.#expansions],
-      exchanges: this.exchanges.data(new Set(visible.map(([seq]) => seq))),
+      exchanges: this.exchanges.data(seqs, this.#version),
       edits: this.#edits.data(),
       moves: this.moves.data(),
     }
@@ -143,7 +141,7 @@ export class State {
   copy(): State {
     const entries = this.#visible.map(({ entry }) => entry)
     // A snapshot leaves out exchanges that nobody sees; here they may come back.
-    const exchanges = this.exchanges.data(new Set(this.#messages.keys()))
+    const exchanges = this.exchanges.data(new Set(this.#messages.keys()), this.#version)
     const copy = new State(this, { ...this.data(), exchanges }, entries)
     for (const item of this.#messages.values()) copy.#know(item)
     copy.#visible = [...this.#visible]
@@ -637,18 +635,16 @@ export class State {
     return facts
   }
 
-  #hiddenFacts(): StateData['hidden'] {
-    const visible = new Set(this.#visible.map(({ entry }) => entry.seq))
-    const seqs = [...this.#facts().keys(), ...this.#messages.keys()].filter(
-      (seq) => !visible.has(seq),
+  #hiddenFacts(visible: ReadonlySet<number>): StateData['hidden'] {
+    const rows: HiddenRow[] = []
+    for (const row of this.#restoredFrom.hidden) {
+      if (!visible.has(row[0]) && !this.#messages.has(row[0])) rows.push(row)
+    }
+    const items: Item[] = []
+    for (const [seq, item] of this.#messages) if (!visible.has(seq)) items.push(item)
+    return rowsOf<HiddenRow | Item, HiddenRow>([...rows, ...items], (one) =>
+      'entry' in one ? hiddenRow(one) : one,
     )
-    return seqs.flatMap((seq) => {
-      const facts = this.facts(seq)
-      if (facts === undefined) return []
-      const { index, tokens, lengths, forPeople } = facts
-      const own = [seq, index, tokens, lengths] as const
-      return [forPeople === undefined ? own : ([...own, forPeople] as const)]
-    })
   }
 
   #restore(data: StateData, entries: readonly MessageEntry[]): void {
@@ -695,19 +691,8 @@ export interface StateData {
   readonly ordinals: readonly [newest: number, answered: number, results: number | null]
   /** Seqs of the newest request, and of the newest one before the newest user message. */
   readonly requests: readonly [newest: number, ended: number]
-  /** Visible messages: seq, index, tokens per block, ordinal among those that age others. */
-  readonly visible: readonly (readonly [number, number, readonly number[], (number | null)?])[]
-  /**
-   * Other messages: seq, index, tokens and characters per block, indexes of blocks that later
-   * requests must not show.
-   */
-  readonly hidden: readonly (readonly [
-    number,
-    number,
-    readonly number[],
-    readonly number[],
-    (readonly number[])?,
-  ])[]
+  readonly visible: Iterable<VisibleRow>
+  readonly hidden: Iterable<HiddenRow>
   readonly compactions: readonly CompactionPlace[]
   readonly pinned: readonly number[]
   readonly excluded: readonly number[]
@@ -715,6 +700,28 @@ export interface StateData {
   readonly exchanges: ExchangeIndexData
   readonly edits: EditIndexData
   readonly moves: PrefixChangesData
+}
+
+/** A visible message: seq, index, tokens per block, ordinal among those that age others. */
+export type VisibleRow = readonly [number, number, readonly number[], (number | null)?]
+
+/** Another message: seq, index, tokens and characters per block, indexes of blocks that later requests must not show. */
+export type HiddenRow = readonly [
+  number,
+  number,
+  readonly number[],
+  readonly number[],
+  (readonly number[])?,
+]
+
+function visibleRow({ entry, index, tokens, ordinal }: Item): VisibleRow {
+  return ordinal === undefined ? [entry.seq, index, tokens] : [entry.seq, index, tokens, ordinal]
+}
+
+function hiddenRow(item: Item): HiddenRow {
+  const { index, tokens, lengths, forPeople } = factsOf(item)
+  const own = [item.entry.seq, index, tokens, lengths] as const
+  return forPeople === undefined ? own : [...own, forPeople]
 }
 
 /** Where a provider's compaction block stands. */

@@ -5,6 +5,7 @@ import { isObject, type Json, type JsonObject } from '../log/json.ts'
 import { isInRanges, seqsOf } from '../state/edits.ts'
 import type { State } from '../state/state.ts'
 import { Actions } from './actions.ts'
+import { Answers } from './answers.ts'
 import { Digest, type IsWithdrawn, Listing } from './digest.ts'
 import { type Directive, Directives, directivesTextWithout } from './directive-list.ts'
 import { memoryTextWithout } from './memory.ts'
@@ -39,6 +40,8 @@ export interface Notes {
   readonly directives: string
   /** What was done. */
   readonly actions: string
+  /** What the answers said, in outline. */
+  readonly answers: string
   readonly decisions: string
   readonly open: string
   /** Commands that failed when they were last run. */
@@ -52,7 +55,7 @@ export interface Notes {
 
 /** The text of a checkpoint. Each section has the model's words, where there is a model, then what was found without one; the user's own words come first. */
 export function checkpointText(notes: Notes, model: ModelNotes = {}): string {
-  const { directives, actions, decisions, open, listing, memory, closing } = notes
+  const { directives, actions, answers, decisions, open, listing, memory, closing } = notes
   const failing = notes.failing.map((label) => `- Failed when last run: ${label}`)
   const own: Readonly<Record<NoteSection, readonly string[]>> = {
     goal: notes.requests.map((text) => `- Asked: ${JSON.stringify(text)}`),
@@ -60,7 +63,7 @@ export function checkpointText(notes: Notes, model: ModelNotes = {}): string {
     progress: [actions],
     decisions: [decisions],
     next: [open, ...failing],
-    context: [listing, ...(memory === '' ? [] : [memoryNotice, memory])],
+    context: [answers, listing, ...(memory === '' ? [] : [memoryNotice, memory])],
   }
   const sections = (Object.keys(noteTitles) as NoteSection[]).map((key) => {
     const first = key === 'constraints' ? [directives] : []
@@ -95,6 +98,7 @@ export function notesIn(data: Edit['digest'], isWithdrawn: IsWithdrawn): Notes {
     requests: digest.requests(),
     directives: directivesTextWithout(data?.directives, isWithdrawn),
     actions,
+    answers: Answers.textWithout(data?.answers, isWithdrawn),
     ...Statements.textsWithout(data?.statements, isWithdrawn),
     failing: actions === '' ? [] : new Actions(data?.actions, isWithdrawn).failing(),
     listing: memory === undefined ? new Listing(listingOf(data), isWithdrawn).text() : '',

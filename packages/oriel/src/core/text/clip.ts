@@ -21,12 +21,14 @@ const clusterLength = 64
 /** Nothing below combines with what stands before it. */
 const firstCombining = 0x300
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+/** Made when first needed: it loads tables of ICU. */
+let graphemes: Intl.Segmenter | undefined
 
 /** The ends of the cluster around a position; both are the position where it is between two clusters. */
 function boundaryAt(text: string, at: number): { readonly before: number; readonly after: number } {
   if (text.charCodeAt(at) < firstCombining) return { before: at, after: at }
   const from = Math.max(0, at - clusterLength)
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
   const around = graphemes.segment(text.slice(from, at + clusterLength))
   const cluster = around.containing(at - from)
   const before = from + (cluster?.index ?? at - from)

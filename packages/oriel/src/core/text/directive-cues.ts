@@ -1,5 +1,7 @@
 // The words by which people state standing instructions, in the languages they write: one row per language.
 
+import { lazyPattern } from './lazy-pattern.ts'
+
 /** Patterns of one language, as sources of regular expressions. Case does not matter. */
 interface Cues {
   /** Says how long something holds: "from now on", "for the rest of this session". */
@@ -233,24 +235,24 @@ function all(kind: keyof Cues, { isAtStart = false } = {}): RegExp {
   return new RegExp(isAtStart ? `^(?:${edged}|(?:${signs}))` : `${edged}|${signs}`, 'iu')
 }
 
-export const standing = all('standing')
-export const absolute = all('absolute')
-export const wish = all('wish')
+export const standing = /* @__PURE__ */ lazyPattern(() => all('standing'))
+export const absolute = /* @__PURE__ */ lazyPattern(() => all('absolute'))
+export const wish = /* @__PURE__ */ lazyPattern(() => all('wish'))
 
 /** Says that something is to hold beyond this conversation: "in all our chats". */
 export const everywhere =
   /(?:in|across|for|throughout) (?:all|every|each|any)(?: of)?(?: (?:our|my|your|the|future|new))* (?:chats?|conversations?|threads?|sessions?)\b|in (?:allen|jedem|jeder)(?: unserer| unseren| meiner| meinen)? (?:chats?|gespr(?:ä|ae)ch(?:en?)?|unterhaltung(?:en)?|sitzung(?:en)?)|dans (?:toutes? |chacune de )?(?:nos|mes|les|chaque) (?:conversations?|discussions?|chats?)|en todas? (?:nuestras|mis|las) (?:conversaciones|charlas)|in tutte le (?:nostre |mie )?(?:conversazioni|chat)/iu
-export const pin = all('pin')
-export const change = all('change')
-export const story = all('story')
-export const title = all('title')
+export const pin = /* @__PURE__ */ lazyPattern(() => all('pin'))
+export const change = /* @__PURE__ */ lazyPattern(() => all('change'))
+export const story = /* @__PURE__ */ lazyPattern(() => all('story'))
+export const title = /* @__PURE__ */ lazyPattern(() => all('title'))
 /** Allows something, perhaps what was forbidden: "you can open it without asking me now". */
 export const permission =
   /^(?:["'(*_]*)(?:\p{L}+[,:]? )?(?:(?:you|we) (?:can|may) |feel free to |go ahead and |it(?:['’]s| is) (?:ok|okay|fine|alright) (?:to|if you) |du (?:darfst|kannst) |sie (?:d(?:ü|ue)rfen|k(?:ö|oe)nnen) |tu peux |vous pouvez |(?:ya )?puedes? |(?:ora )?puoi |(?:j[áa] )?(?:voc[êe] )?pode[s]? |je mag |du (?:f[åa]r|må|kan) |(?:teraz |już )?możesz |(?:теперь )?(?:ты )?можешь |(?:тепер )?можеш )|(?:现在|現在)?可以|てもいい|ても大丈夫|해도 (?:돼|됩니다|괜찮)/iu
 /** Takes something back without saying what holds instead: "forget what I said about ...". */
 export const retraction =
   /(?<![\p{L}])(?:forget (?:about|(?:what|everything|all) (?:i|we) (?:said|told|wrote|asked)|(?:the|my|that) (?:rule|request|instruction|thing))|(?:ignore|disregard|scrap|drop) (?:what i (?:said|told|asked)|(?:my|the) (?:earlier|previous|last|rule|request|instruction))|never ?mind (?:what|about|the|my)|you (?:no longer|don['’]?t) (?:need|have) to|vergiss,? (?:was ich|die regel|meine)|oublie(?:z)? (?:ce que j['’]ai|ma |la r[èe]gle)|olvida (?:lo que (?:te )?(?:dije|ped[íi])|la regla|mi )|dimentica (?:quello che|ci[òo] che|la regola)|esque[çc]a (?:o que (?:eu )?(?:disse|pedi)|a regra)|vergeet wat ik|zapomnij o|забудь(?:те)?(?: про| о|,? что)|забудь, що|unut(?:un)? )|忘了(?:我|之前)|忘掉我|忘れて|잊어/iu
-export const yes = all('yes', { isAtStart: true })
+export const yes = /* @__PURE__ */ lazyPattern(() => all('yes', { isAtStart: true }))
 
 /** English imperatives at the start of a sentence: most say what to do now, these how to work. */
 export const imperative =

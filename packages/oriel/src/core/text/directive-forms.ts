@@ -1,6 +1,8 @@
 // How an instruction is built, where no single word gives it away: forbidding, ending a habit, asking to be consulted, protecting,
 // limiting, obliging, wishing. One row per language; each part of a pattern is a class of speech acts, not a list of sentences.
 
+import { type LazyPattern, lazyPattern } from './lazy-pattern.ts'
+
 interface Forms {
   /** At the start of a sentence, behind greetings and connecting words. */
   readonly start: string
@@ -246,23 +248,31 @@ const unspaced = [hebrew, persian, thai, arabic, hindi, chinese, japanese, korea
 const lead =
   "(?:(?:please|also|and|but|so|oh|ok(?:ay)?|btw|by the way|one more thing|again|remember|note|important|however|instead|actually|just|fyi|ps|p\\.s|reminder|hey|hi|thanks|a general remark|general remark|small request[^:]{0,60}|bitte|au(?:ß|ss)erdem|noch etwas|und|aber|s['’]il te pla[îi]t|et|aussi|por favor|y|adem[áa]s|per favore|e|inoltre|al[ée]m disso|alsjeblieft|en|ook|пожалуйста|и|также|будь ласка|proszę|i|prosím|lütfen|ve|tolong|xin)[,:.]? +)*"
 
-const start = new RegExp(
-  `^["'(*_]*${lead}(?:(?:${spaced.map((forms) => forms.start).join('|')})|(?:${unspaced.map((forms) => forms.start).join('|')}))`,
-  'iu',
+const start = /* @__PURE__ */ lazyPattern(
+  () =>
+    new RegExp(
+      `^["'(*_]*${lead}(?:(?:${spaced.map((forms) => forms.start).join('|')})|(?:${unspaced.map((forms) => forms.start).join('|')}))`,
+      'iu',
+    ),
 )
-const within = new RegExp(
-  `(?<![\\p{L}\\p{N}])(?:${spaced.map((forms) => forms.within).join('|')})(?![\\p{L}\\p{N}])|${unspaced.map((forms) => forms.within).join('|')}`,
-  'iu',
+const within = /* @__PURE__ */ lazyPattern(
+  () =>
+    new RegExp(
+      `(?<![\\p{L}\\p{N}])(?:${spaced.map((forms) => forms.within).join('|')})(?![\\p{L}\\p{N}])|${unspaced.map((forms) => forms.within).join('|')}`,
+      'iu',
+    ),
 )
 
 /** One expression for a class of speech acts. Languages without spaces have no word edges. */
-function anyOf(words: readonly string[], signs: readonly string[]): RegExp {
-  const edged = `(?<![\\p{L}\\p{N}])(?:${words.join('|')})(?![\\p{L}\\p{N}])`
-  return new RegExp([edged, ...signs].join('|'), 'iu')
+function anyOf(words: readonly string[], signs: readonly string[]): LazyPattern {
+  return lazyPattern(() => {
+    const edged = `(?<![\\p{L}\\p{N}])(?:${words.join('|')})(?![\\p{L}\\p{N}])`
+    return new RegExp([edged, ...signs].join('|'), 'iu')
+  })
 }
 
 /** "Before every deletion", "for each query that you write": what holds in all cases. */
-const everyCase = anyOf(
+const everyCase = /* @__PURE__ */ anyOf(
   [
     '(?:for|before|after|on|with|at|prior to) (?:every|each|any|all) \\p{L}+',
     '(?:f(?:ü|ue)r|vor|nach|bei|zu) (?:jede[rnms]?|allen)',
@@ -293,7 +303,7 @@ const everyCase = anyOf(
   ],
 )
 /** "Enough of the long answers", "stop apologizing": ends a habit. */
-const enough = anyOf(
+const enough = /* @__PURE__ */ anyOf(
   [
     '(?:enough|done) (?:of|with) (?:the|these|those|your)|quit \\p{L}+ing|no more \\p{L}+|zero tolerance',
     'schluss mit|genug (?:von|mit)',
@@ -310,7 +320,7 @@ const enough = anyOf(
   ['もう.{1,20}(?:やめ|いらない|不要)', '够了|別再|别再', '그만', 'كفى', 'बस करो|बंद करो'],
 )
 /** "Don't you dare": a prohibition with a threat. */
-const dare = anyOf(
+const dare = /* @__PURE__ */ anyOf(
   [
     "don['’]?t (?:you )?(?:even think|dare|you dare)|do me (?:a|the) favou?r and",
     'wehe|untersteh dich|gnade dir',
@@ -326,7 +336,7 @@ const dare = anyOf(
   [],
 )
 /** "Only in French", "you may only read": leaves one way. */
-const oneWay = anyOf(
+const oneWay = /* @__PURE__ */ anyOf(
   [
     '(?:can|may|could|should) only|only (?:ever )?(?:in|with|by|from|through|via)|nothing but',
     'nur (?:auf|in|mit|per|von|über)|ausschlie(?:ß|ss)lich|(?:überall|durchgängig|durchgehend|ausnahmslos)',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { directivesIn, isConfirmation, isPinOfOther, restatedIn } from './directives.ts'
+import { directivesIn, isConfirmation, isPinOfOther, restatedIn, statesRule } from './directives.ts'
 
 const texts = (message: string) => directivesIn(message).map(({ text }) => text)
 
@@ -67,6 +67,27 @@ describe('directives in a text', () => {
       }
     })
   }
+
+  it('[DR1] a text states a rule exactly if a rule or a pin is found in it', () => {
+    const sentences = [...Object.values(stated).flat(), ...ordinary]
+    const others = [
+      'Remember this: the key is blue.',
+      'Instructions:',
+      '- Be brief.',
+      '```',
+      '> no',
+    ]
+    const line = fc.constantFrom(...sentences, ...others, 'What is new?', 'Never? Always!')
+    const text = fc.array(fc.tuple(line, fc.constantFrom(' ', '\n', '\n\n'))).map((parts) => {
+      return parts.flat().join('')
+    })
+    fc.assert(
+      fc.property(text, (message) => {
+        const isStated = directivesIn(message).some(({ firmness }) => /pin|rule/.test(firmness))
+        expect(statesRule(message)).toBe(isStated)
+      }),
+    )
+  })
 
   it('[DR1] ordinary sentences, stories, questions and quoted words are none', () => {
     expect(ordinary.flatMap(texts)).toEqual([])

@@ -150,14 +150,36 @@ function pinnedIn(text: string): string | undefined {
   return bare.slice(start, bare.indexOf(next, start + own.length) + next.length)
 }
 
+/** Whether a user's text states a rule, or asks to remember something. Cheaper than finding all that it asks for. */
+export function statesRule(text: string): boolean {
+  const read = text.length > readLength ? ends(text) : text
+  if (pinnedIn(read) !== undefined) return true
+  for (const line of proseLines(read)) {
+    if (line.isTitle) continue
+    for (const { text: sentence } of sentencesIn(line)) {
+      if (ruleIn(sentence, masked(sentence)) === true) return true
+    }
+  }
+  return false
+}
+
+/** Whether a sentence states a rule; undefined where it may still be something weaker. */
+function ruleIn(sentence: string, said: string): boolean | undefined {
+  if (standing.test(said)) return isQuestion(sentence, said) || !isOnlyStory(said)
+  if (isQuestion(sentence, said)) return undefined
+  return absolute.test(said) && !story.test(said) ? true : undefined
+}
+
+/** Whether a sentence only asks for an answer. */
+function isQuestion(sentence: string, said: string): boolean {
+  return /[?？]["'”»)]*\s*$/.test(sentence) && !request.test(said)
+}
+
 function firmnessOf(sentence: string): Firmness | undefined {
   const said = masked(sentence)
-  const isQuestion = /[?？]["'”»)]*\s*$/.test(sentence)
-  if (isQuestion && !request.test(said)) {
-    return standing.test(said) ? 'rule' : isAskedFor(said) ? 'ask' : undefined
-  }
-  if (standing.test(said)) return isOnlyStory(said) ? undefined : 'rule'
-  if (absolute.test(said) && !story.test(said)) return 'rule'
+  const isRule = ruleIn(sentence, said)
+  if (isRule !== undefined) return isRule ? 'rule' : undefined
+  if (isQuestion(sentence, said)) return isAskedFor(said) ? 'ask' : undefined
   const isWish = imperative.test(said) || wish.test(said) || request.test(said)
   const isManner = !isWish && manner.test(said) && subjects.some((topic) => topic.test(said))
   if (isWish || isManner) return 'wish'

@@ -147,6 +147,76 @@ describe('a graph with the checkpointer', () => {
     expect(textsOf(state).at(-1)).toBe('Said yes')
   })
 
+  it("[LG1] subgraphs, interrupts in them, filters of the history and updates of the past are those of LangGraph's own saver", async () => {
+    const Text = Annotation.Root({
+      said: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }),
+    })
+    const flow = async (saver: BaseCheckpointSaver): Promise<unknown> => {
+      const inner = new StateGraph(Text)
+        .addNode('ask', () => ({ said: [`asked and got ${String(interrupt('Go on?'))}`] }))
+        .addNode('fail', ({ said }) => {
+          if (said.length > 6) throw new Error('too much was said')
+          return { said: ['inner'] }
+        })
+        .addEdge(START, 'ask')
+        .addEdge('ask', 'fail')
+        .addEdge('fail', END)
+        .compile()
+      const graph = new StateGraph(Text)
+        .addNode('begin', () => ({ said: ['begun'] }))
+        .addNode('inner', inner)
+        .addEdge(START, 'begin')
+        .addEdge('begin', 'inner')
+        .addEdge('inner', END)
+        .compile({ checkpointer: saver })
+      const place = config('sub')
+      const streamed: string[] = []
+      for await (const chunk of await graph.stream(
+        { said: ['one'] },
+        { ...place, subgraphs: true, streamMode: 'updates' },
+      )) {
+        streamed.push(Object.keys(chunk[1] as object).join())
+      }
+      const waiting = await graph.getState(place, { subgraphs: true })
+      const first = await graph.invoke(new Command({ resume: 'yes' }), place)
+      const history = await listed(graph.getStateHistory(place))
+      const loops = await listed(
+        graph.getStateHistory(place, { filter: { source: 'loop' }, limit: 2 }),
+      )
+      const early = await listed(
+        graph.getStateHistory(place, { before: history[1]?.config as never }),
+      )
+      const past = history.find(({ next }) => next[0] === 'inner')
+      const forked = await graph.updateState(past?.config as never, { said: ['changed'] }, 'begin')
+      await graph.invoke(null, forked)
+      const again = await graph.invoke(new Command({ resume: 'no' }), place)
+      await graph.invoke({ said: ['two'] }, place)
+      const failed = await graph.invoke(new Command({ resume: 'no' }), place).catch(String)
+      const told = (one: { values: unknown; next: readonly string[]; metadata?: unknown }) => [
+        one.values,
+        one.next,
+        (one.metadata as { source?: string; step?: number } | undefined)?.source,
+        (one.metadata as { source?: string; step?: number } | undefined)?.step,
+      ]
+      return {
+        ...{ streamed, first, again, failed: failed instanceof Object ? 'went on' : failed },
+        waiting: [
+          waiting.next,
+          waiting.tasks.map(({ name, interrupts, state }) => [
+            name,
+            interrupts.map(({ value }) => value),
+            (state as { next?: unknown })?.next,
+          ]),
+        ],
+        ...{ history: history.map(told), loops: loops.map(told), early: early.map(told) },
+        all: (await listed(graph.getStateHistory(place))).map(told),
+      }
+    }
+    const own = await flow(new MemorySaver())
+    expect(own).toMatchObject({ failed: expect.stringContaining('too much was said') })
+    expect(await flow(new OrielSaver({ store: memoryStore() }))).toEqual(own)
+  })
+
   it('[LG2] needs less than twice the bytes of the conversation, and no more for each step of a longer one', async () => {
     const measure = async (
       steps: number,

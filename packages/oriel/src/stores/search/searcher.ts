@@ -7,6 +7,7 @@ import { OrielError } from '../../core/log/errors.ts'
 import { isScope } from '../../core/log/scope.ts'
 import { settings } from '../../core/log/settings.ts'
 import { hints } from '../../core/search/hint.ts'
+import { nearTermsOf } from '../../core/search/near-words.ts'
 import { type Passage, passagesOf } from '../../core/search/passages.ts'
 import { type QueryTerm, termsOf } from '../../core/search/query.ts'
 import {
@@ -96,7 +97,11 @@ export class Searcher {
     const budget = new Budget(asked.signal, this.#isClosed)
     const { index, isComplete } = await this.#ready(scope, budget)
     const total = await index.count(scope)
-    const matches = await matchesOf(index, { scope, terms, total, budget })
+    const exact = await matchesOf(index, { scope, terms, total, budget })
+    const matches =
+      exact.length > 0
+        ? exact
+        : await matchesOf(index, { scope, terms: nearTermsOf(query), total, budget })
     const ids = candidatesOf(
       matches,
       total,

@@ -97,7 +97,7 @@ export function sqliteStore(
 
 /** The worker beside this file: TypeScript in the sources, JavaScript in the package. Bundled as CommonJS, a file has no address. */
 function workerFile(): URL | undefined {
-  const { url } = import.meta as { readonly url?: string }
+  const url = import.meta.url as string | undefined
   if (url === undefined) return undefined
   return new URL(`./worker${url.endsWith('.ts') ? '.ts' : '.js'}`, url)
 }

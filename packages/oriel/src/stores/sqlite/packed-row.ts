@@ -17,11 +17,14 @@ export function packedRow(
   const found = known.get(seq)
   if (found !== undefined) return found
   const row = statement.get(thread, seq)
-  return unpackColumn(row?.packed, {
+  const text = unpackColumn(row?.packed, {
     seq,
     known,
     baseAt: (base) => packedRow(statement, thread, base, known),
   })
+  // Others may be made from the same one.
+  if (text !== undefined) known.set(seq, text)
+  return text
 }
 
 /** The same for a row that was read. */
@@ -44,5 +47,5 @@ export function unpackColumn(
   return text
 }
 
-/** Shorter texts are never what another is made from. */
+/** Shorter texts are seldom what another is made from. */
 const minKept = 8 * 1024

@@ -25,6 +25,8 @@ export const applicationId = 0x4f72696c
  *   only. Each row of `search` also has the names of its tenant and thread as tokens (hashed, behind a colon), so that FTS5 itself finds
  *   those of one thread. The index keeps no text: the tokens of a passage stand beside it, compressed where they are long, since taking
  *   them out of the index needs them. What was indexed before version 5 is indexed again when it is next searched. `secure-delete` takes tokens out of the index at once, where FTS5 would only note that they are gone.
+ * - The tokens of a passage are kept as a bag: each once, with its count. From version 7 on the record of a request is compressed with one
+ *   before it as the dictionary, whose seq stands in front.
  * - An id in `passages` and `search` is a number that grows, times 16, and the passage's hint. `analysis` is the analysis that a thread is
  *   indexed by: with an older one, it is indexed again batch by batch when it is next searched.
  * - From version 2 on every writer overwrites what it deletes; an older one must not write to the file.
@@ -153,4 +155,6 @@ export const migrations: readonly Migration[] = [
       create index passages_thread on passages (thread, seq);
     `,
   },
+  // Only what stands in the packed columns is new: a version before this one cannot read it.
+  { version: 7, sql: '' },
 ]

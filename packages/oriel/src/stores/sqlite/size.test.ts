@@ -68,24 +68,45 @@ function wordsOf(seed: number, count: number): string {
   return Array.from({ length: count }, next).join(' ')
 }
 
+/** A question and its answer, in which every fifth word is one that nothing else has: the index keeps each of them. */
+const chat = (step: number): readonly Message[] => [
+  { role: 'user', content: `Step ${step}: ${wordsOf(step, 120)}` },
+  { role: 'assistant', content: wordsOf(step * 31, 160) },
+]
+
+/** A step of an agent: a call and its result, and every fourth time a question before it. */
+const agent = (step: number): readonly Message[] => {
+  const id = `call_${step}`
+  const words = (seed: number, count: number): string =>
+    wordsOf(seed, count).replaceAll(/\d{3}/g, '')
+  const call = { name: 'search', arguments: JSON.stringify({ query: words(step, 16) }) }
+  return [
+    ...(step % 4 === 0 ? [{ role: 'user', content: words(step * 7, 30) }] : []),
+    { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: call }] },
+    { role: 'tool', tool_call_id: id, content: words(step * 31, 200) },
+  ]
+}
+
+type Message = Readonly<Record<string, unknown>>
+
 it.each([
-  ['a window', { history: { policy: 'lastN', length: 10 } }, 1.6],
-  ['checkpoints', 'recommended', 2.5],
+  ['a window', chat, { history: { policy: 'lastN', length: 10 } }, 1.6],
+  ['checkpoints of an agent', agent, 'recommended', 1.6],
+  ['checkpoints of a chat', chat, 'recommended', 2.2],
 ] as const)(
-  '[SQ6] a thread with a view at every step and %s needs few bytes for each byte of its messages',
-  async (_, policy, most) => {
+  '[SQ6] a thread with a view at every step, indexed, and %s needs few bytes for each byte of its messages',
+  async (_, messagesOf, policy, most) => {
     const store = sqliteStore(join(directory, 'store.db'))
     const thread = await openThread({ id: 'steps', store, policy })
     let payload = 0
     for (let step = 0; step < 400; step++) {
-      const messages = [
-        { role: 'user', content: `Step ${step}: ${wordsOf(step, 120)}` },
-        { role: 'assistant', content: wordsOf(step * 31, 160) },
-      ]
-      payload += Buffer.byteLength(JSON.stringify(messages))
+      const messages = messagesOf(step)
+      payload += messages.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)), 0)
       await thread.append(messages, { format: 'openai-chat' })
       await thread.view()
     }
+    // Whatever is not indexed yet is now.
+    await thread.search('retry the total')
     await store.close()
     expect(statSync(join(directory, 'store.db')).size / payload).toBeLessThan(most)
   },

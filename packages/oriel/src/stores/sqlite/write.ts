@@ -16,9 +16,12 @@ import { scopeTokens } from '../search/scope-tokens.ts'
 import type { ThreadKey } from '../store.ts'
 import { fromHex, genesis, toHex } from '../stored/entry-form.ts'
 import {
+  leaderOf,
   mayDiffer,
+  type PackedBase,
   packBytes,
   packDifference,
+  packFollower,
   packText,
   packTokens,
   unpackTokens,
@@ -36,6 +39,8 @@ export interface ValueChange {
 
 /** How far back a row is looked for that the next one may repeat. */
 const maxBack = 4096
+/** How far a row may stand behind the one it follows. */
+const maxLead = 256
 
 /** Characters of a snapshot that is compressed. */
 const maxPackedSnapshot = 512 * 1024
@@ -55,6 +60,8 @@ const sql = {
     where id = ? and head = unhex(?) and salt is not null`,
   addEntry: `insert into entries (thread, seq, form, type, content, header, external, cuts, body, packed)
     values (?, ?, ?, ?, unhex(?), unhex(?), ?, ?, ?, ?)`,
+  newestPacked: `select seq, packed from entries
+    where thread = ? and seq < ? and seq > ? and type = ? and packed is not null order by seq desc limit 1`,
   alike: `select seq from entries where thread = ? and seq < ? and seq > ? and type = ? and length(packed) > 1024
     order by seq desc limit 1`,
   packed: packedSql,
@@ -286,11 +293,21 @@ export class SqliteLog {
   }
 
   #pack(thread: number, row: LogRow, body: string): Uint8Array | undefined {
+    if (row.type === 'request') return packFollower(body, this.#leader(thread, row))
     if (!mayDiffer(row)) return packText(body)
     const found = this.#statement('alike').get(thread, row.seq, row.seq - maxBack, row.type)
     const seq = Number(found?.seq ?? 0)
     const base = seq === 0 ? undefined : packedRow(this.#statement('packed'), thread, seq)
     return packDifference(body, base === undefined ? undefined : { ...base, seq })
+  }
+
+  /** The row that the newest one of this kind follows, or that one itself; after a while another one leads. */
+  #leader(thread: number, { seq, type }: LogRow): PackedBase | undefined {
+    const found = this.#statement('newestPacked').get(thread, seq, seq - maxLead, type)
+    const leader = leaderOf(found?.packed) ?? Number(found?.seq ?? 0)
+    if (leader === 0 || leader <= seq - maxLead) return undefined
+    const base = packedRow(this.#statement('packed'), thread, leader)
+    return base && { ...base, seq: leader }
   }
 
   /** The id of a blob with this content, which is added if it is new. */

@@ -205,6 +205,32 @@ export function writeJson(value: unknown, path: (string | number)[]): string {
   }
 }
 
+/** Characters of a long text in one piece. */
+const pieceLength = 64 * 1024
+/** How deep long texts are looked for. */
+const mostPieces = 4
+
+/** The text of `writeJson`, in pieces where an object has long texts in it. */
+export function* jsonPieces(value: unknown, path: (string | number)[]): Generator<string> {
+  if (typeof value === 'string' && value.length > pieceLength) {
+    yield '"'
+    for (let from = 0; from < value.length; from += pieceLength) {
+      // Half of a surrogate pair is written as an escape, which says the same.
+      yield JSON.stringify(value.slice(from, from + pieceLength)).slice(1, -1)
+    }
+    yield '"'
+  } else if (isDictionary(value) && path.length < mostPieces) {
+    let separator = '{'
+    for (const [key, field] of Object.entries(value)) {
+      if (field === undefined) continue
+      yield `${separator}${JSON.stringify(key)}:`
+      yield* jsonPieces(field, [...path, key])
+      separator = ','
+    }
+    yield separator === '{' ? '{}' : '}'
+  } else yield writeJson(value, path)
+}
+
 /** Whether `JSON.stringify` writes a value as `writeJson` does. It does so several times faster. */
 function isPlain(value: unknown, depth: number): boolean {
   switch (typeof value) {
@@ -247,11 +273,7 @@ function writeArray(value: readonly unknown[], path: (string | number)[]): strin
 }
 
 function writeObject(value: object, path: (string | number)[]): string {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  // A root prototype of any realm is plain; anything else is an instance of a class.
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    throw notJson(path, 'an instance of a class; pass plain data')
-  }
+  if (!isDictionary(value)) throw notJson(path, 'an instance of a class; pass plain data')
   let text = ''
   for (const key of Object.keys(value)) {
     const field = (value as Record<string, unknown>)[key]
@@ -261,6 +283,13 @@ function writeObject(value: object, path: (string | number)[]): string {
     path.pop()
   }
   return `{${text}}`
+}
+
+/** A root prototype of any realm is plain; anything else is an instance of a class. */
+function isDictionary(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 function notJson(path: readonly (string | number)[], got: string): OrielError {

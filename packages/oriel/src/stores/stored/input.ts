@@ -12,7 +12,6 @@ import type {
   ThreadKey,
   ThreadPosition,
 } from '../store.ts'
-import { writeJson } from './entry-form.ts'
 
 /** Longer names are refused: they would make every index larger than what it points to. */
 const maxNameLength = 512
@@ -95,16 +94,13 @@ export function checkLease(options: LeaseOptions): void {
   checkInteger(ttlMs, { name: 'ttlMs', least: 1, most: maxLeaseMs })
 }
 
-/** A snapshot's value as text. */
-export function writeSnapshot(snapshot: Snapshot): string {
+export function checkSnapshot(snapshot: Snapshot): void {
   checkInteger(snapshot.version, { name: 'version', least: 0, most: Number.MAX_SAFE_INTEGER })
   checkInteger(snapshot.format, { name: 'format', least: 0, most: Number.MAX_SAFE_INTEGER })
-  if (!isObject(snapshot.value)) {
-    throw new OrielError('invalid-input', 'The value of a snapshot must be an object.', {
-      path: 'value',
-    })
-  }
-  return writeJson(snapshot.value, ['value'])
+  if (isObject(snapshot.value)) return
+  throw new OrielError('invalid-input', 'The value of a snapshot must be an object.', {
+    path: 'value',
+  })
 }
 
 /** Refuses blobs that are not bytes. */

@@ -1,6 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { minPackedLength, packBytes, packText, unpackBytes, unpackText } from './packed-text.ts'
+import {
+  leaderOf,
+  minPackedLength,
+  packBytes,
+  packFollower,
+  packText,
+  packTokens,
+  unpackBytes,
+  unpackRow,
+  unpackText,
+  unpackTokens,
+} from './packed-text.ts'
 
 const request = (step: number): string =>
   JSON.stringify({
@@ -54,5 +65,39 @@ describe('packed text', () => {
         expect(text === undefined || text instanceof Uint8Array).toBe(true)
       }),
     )
+  })
+
+  it('[SQ6] compresses a text with one before it, and gives it back from that one only', () => {
+    const base = { seq: 7, text: request(1), depth: 0 }
+    const packed = packFollower(request(2), base) as Uint8Array
+    expect(leaderOf(packed)).toBe(7)
+    expect(packed.length).toBeLessThan((packText(request(2))?.length ?? 0) / 2)
+    const at = (seq: number, depth = 0) => (seq === 7 ? { text: request(1), depth } : undefined)
+    expect(unpackRow(packed, at)).toEqual({ text: request(2), depth: 1 })
+    // A follower is never what another one follows.
+    expect(unpackRow(packed, (seq) => at(seq, 1))).toBeUndefined()
+    expect(unpackRow(packed, () => undefined)).toBeUndefined()
+    expect(unpackRow(packed.subarray(0, 5), at)).toBeUndefined()
+    expect(unpackRow(packed.subarray(0, 10), at)).toBeUndefined()
+    // Nothing in common: alone.
+    const other = request(2).split('').reverse().join('')
+    expect(leaderOf(packFollower(other, { ...base, text: 'x' }))).toBeUndefined()
+  })
+
+  it('[SQ6] gives back as many of each token as it takes', () => {
+    const token = fc.oneof(
+      fc.constantFrom('read', 'src/index.ts', '404', ':a1b2', '日本', 'w7342'),
+      fc.stringMatching(/^[a-z0-9][a-z0-9_.+#:/@-]{0,9}$/),
+    )
+    const sorted = (tokens: string): readonly string[] => tokens.split(' ').sort()
+    fc.assert(
+      fc.property(fc.array(token, { maxLength: 200 }), (tokens) => {
+        const text = tokens.join(' ')
+        expect(sorted(unpackTokens(packTokens(text)))).toEqual(sorted(text))
+      }),
+    )
+    expect(unpackTokens(packTokens(':a1 :b2 read file read'))).toBe(':a1 :b2 read read file')
+    // As versions before 7 wrote them.
+    expect(unpackTokens(Uint8Array.of(0, ...Buffer.from('read file read')))).toBe('read file read')
   })
 })

@@ -1,5 +1,5 @@
-// Compressed text: a row's JSON, deflated with a preset dictionary of what entries have in common, or kept as what differs from a row before
-// it. A log with a view at every step takes a third of the room; checkpoints, which repeat each other, a twentieth.
+// Compressed text: a row's JSON, deflated with a preset dictionary of what entries have in common or with a row before it, or kept as what
+// differs from that. A log with a view at every step takes a third of the room; checkpoints, which repeat each other, a twentieth.
 
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { LogRow } from '../backend.ts'
@@ -40,10 +40,23 @@ const dictionaries: readonly Buffer[] = [
       '\\n    \\n  const \\n","id":"e","native":{"format":"source":{"format":"openai-chat"},"by":"',
     ].join(''),
   ),
+  // Of the tokens of passages: the commonest words of English and of programs in their stems, and counts.
+  Buffer.from(
+    [
+      'const import export class string number type test name data user id json http https com www api url get set list add new ',
+      'result message text content line lines code app src lib index ts js py main model true false null undefin return function ',
+      'error fail file read write path line config status build total order valu print run use make time need work find show ',
+      'chang look know think want give take place about which there their would could other when what where then because becaus ',
+      'whether than from have been were was are not but can will all one two you your they them this that with for is in to of ',
+      'and the a *2 *3 *4 *5',
+    ].join(''),
+  ),
 ]
-const newest = dictionaries.length - 1
-/** No dictionary has these numbers: what follows is not compressed, or says how a text differs from another. */
+const ofEntries = 1
+const ofTokens = 2
+/** No dictionary has these numbers: what follows is not compressed, is compressed with another row's text, or says how it differs from that. */
 const plain = 0
+const follower = 254
 const difference = 255
 
 /** The text compressed; undefined where that is not worth it. `unpackText` gives it back. */
@@ -53,14 +66,17 @@ export function packText(text: string): Uint8Array | undefined {
 
 /** The same for bytes. */
 export function packBytes(bytes: Uint8Array): Uint8Array | undefined {
-  if (bytes.length < minPackedLength) return undefined
+  return bytes.length < minPackedLength ? undefined : packWith(ofEntries, bytes)
+}
+
+function packWith(dictionary: number, bytes: Uint8Array): Uint8Array | undefined {
   const isLong = bytes.length >= fastFrom
   const packed = deflateRawSync(bytes, {
-    dictionary: dictionaries[newest] as Buffer,
+    dictionary: dictionaries[dictionary] as Buffer,
     level: isLong ? 1 : 6,
   })
   if (packed.length + 1 > bytes.length * (1 - minSaved)) return undefined
-  return Buffer.concat([Buffer.of(newest), packed])
+  return Buffer.concat([Buffer.of(dictionary), packed])
 }
 
 /** Shorter texts are compressed alone. */
@@ -92,11 +108,56 @@ export function packDifference(text: string, base: PackedBase | undefined): Uint
   return body.length < least ? Buffer.concat([Buffer.of(difference), body]) : whole
 }
 
+/** Bytes of the number of the row that a follower needs, behind the first one. */
+const seqBytes = 6
+
+/**
+ * The text compressed with one before it as the dictionary, where that is shorter by a quarter: records of requests differ in a few numbers.
+ * That one must be packed alone, so that no chain is as long as a conversation.
+ */
+export function packFollower(
+  text: string,
+  base: Pick<PackedBase, 'seq' | 'text'> | undefined,
+): Uint8Array | undefined {
+  const whole = packText(text)
+  if (base === undefined || whole === undefined) return whole
+  const start = Buffer.alloc(1 + seqBytes, follower)
+  start.writeUIntBE(base.seq, 1, seqBytes)
+  const packed = deflateRawSync(Buffer.from(text), { dictionary: leading(base.text) })
+  const isShort = start.length + packed.length < whole.length * 0.75
+  return isShort ? Buffer.concat([start, packed]) : whole
+}
+
+/** The row whose text a packed one needs; undefined for one that was packed alone. */
+export function leaderOf(packed: unknown): number | undefined {
+  if (!(packed instanceof Uint8Array) || packed[0] !== follower) return undefined
+  return packed.length > seqBytes ? Buffer.from(packed).readUIntBE(1, seqBytes) : undefined
+}
+
+function leading(text: string): Buffer {
+  return Buffer.concat([dictionaries[ofEntries] as Buffer, Buffer.from(text)])
+}
+
+function unpackFollower(
+  packed: Uint8Array,
+  baseAt: (seq: number) => Omit<PackedBase, 'seq'> | undefined,
+): Omit<PackedBase, 'seq'> | undefined {
+  const base = baseAt(leaderOf(packed) ?? 0)
+  if (base?.depth !== 0) return undefined
+  try {
+    const bytes = inflateRawSync(packed.subarray(1 + seqBytes), { dictionary: leading(base.text) })
+    return { text: bytes.toString('utf8'), depth: 1 }
+  } catch {
+    return undefined
+  }
+}
+
 /** The text of a packed column and its depth; `baseAt` gives those of another row. Undefined where something is damaged. */
 export function unpackRow(
   packed: Uint8Array,
   baseAt: (seq: number) => Omit<PackedBase, 'seq'> | undefined,
 ): Omit<PackedBase, 'seq'> | undefined {
+  if (packed[0] === follower) return unpackFollower(packed, baseAt)
   if (packed[0] !== difference) {
     const text = unpackText(packed)
     return text === undefined ? undefined : { text, depth: 0 }
@@ -122,20 +183,41 @@ function readDifference(
   }
 }
 
-/** Tokens of shorter passages stay as they are: a search reads a hundred of them, and unpacking one takes it 8 microseconds. */
-const minPackedTokens = 512
+/** Fewer stay as they are: a search reads a hundred passages, and unpacking one takes it 8 microseconds. */
+const minPackedTokens = 128
 
-/** The tokens of a passage, always bytes: what is not worth compressing stands behind a zero. */
+/** The tokens of a passage, each once with its count, always bytes: what is not worth compressing stands behind a zero. */
 export function packTokens(tokens: string): Uint8Array {
-  const packed = tokens.length < minPackedTokens ? undefined : packText(tokens)
-  return packed ?? Buffer.concat([Buffer.of(plain), Buffer.from(tokens)])
+  const counted = Buffer.from(countTokens(tokens))
+  const packed = counted.length < minPackedTokens ? undefined : packWith(ofTokens, counted)
+  return packed ?? Buffer.concat([Buffer.of(plain), counted])
 }
 
-/** Empty where they are damaged: such a passage is not found. */
+/**
+ * As many of each as were packed, equal ones beside each other: a passage is ranked by how often it has a token, not by where. Empty where
+ * they are damaged: such a passage is not found.
+ */
 export function unpackTokens(packed: unknown): string {
   if (!(packed instanceof Uint8Array)) return ''
-  if (packed[0] === plain) return Buffer.from(packed.subarray(1)).toString('utf8')
-  return unpackText(packed) ?? ''
+  if (packed[0] === plain) return repeatTokens(Buffer.from(packed.subarray(1)).toString('utf8'))
+  return repeatTokens(unpackText(packed) ?? '')
+}
+
+/** No token has this in it. */
+const times = '*'
+
+function countTokens(tokens: string): string {
+  const counts = new Map<string, number>()
+  for (const token of tokens.split(' ')) counts.set(token, (counts.get(token) ?? 0) + 1)
+  const counted = [...counts].map(([token, count]) => (count === 1 ? token : token + times + count))
+  return counted.join(' ')
+}
+
+function repeatTokens(counted: string): string {
+  if (!counted.includes(times)) return counted
+  return counted.replaceAll(/([^ ]+)\*(\d+)/g, (_, token: string, count: string) =>
+    `${token} `.repeat(Number(count)).trimEnd(),
+  )
 }
 
 /** Undefined where it is damaged, or packed with a dictionary of a newer version. */

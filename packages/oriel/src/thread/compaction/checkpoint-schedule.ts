@@ -158,7 +158,7 @@ export class CheckpointSchedule {
       this.#asked = now.options
       const around = this.#around(now, journal)
       const waits = waitsForJobs(policy) || !compactor.hasSummarizer
-      const hasTime = lazy(() => waits || compactor.isBound || this.#fits(now, around))
+      const hasTime = lazy(() => waits || this.#fits(now, around))
       if (!compactor.startIfDue(policy, { trigger: 'step', around, hasTime })) return now
       if (!hasTime()) await compactor.finishNow()
       else if (!waits) {

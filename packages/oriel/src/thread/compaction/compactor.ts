@@ -5,15 +5,21 @@ import type { Edit, EditEntry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { firstOf, isInRanges, seqsOf } from '../../core/state/edits.ts'
 import { shownAgainIn } from '../../core/state/expansion.ts'
-import { waitsFrom } from '../../core/state/reasoning.ts'
 import type { State } from '../../core/state/state.ts'
 import { requestTokens } from '../../core/state/weight.ts'
 import { withdrawnFrom } from '../../core/text/checkpoint.ts'
 import type { Policy } from '../../policy/schema.ts'
-import { type CompactionPlan, checkpoint, limitOf, planCheckpoint } from '../../rules/compaction.ts'
+import {
+  type CompactionPlan,
+  type CompactionSettings,
+  checkpoint,
+  limitOf,
+  mustWait,
+  planCheckpoint,
+} from '../../rules/compaction.ts'
 import type { RuleContext } from '../../rules/rule.ts'
 import { type Deferred, deferred } from '../deferred.ts'
-import type { EventFields, EventType } from '../events.ts'
+import type { EventType, FieldsOf } from '../events.ts'
 import type { Journal, Stamp } from '../journal/journal.ts'
 import type { Summarize } from '../summaries/answer.ts'
 import { failureOf, type Jobs } from '../summaries/jobs.ts'
@@ -26,7 +32,7 @@ export interface CompactorOptions {
   readonly jobs: Jobs
   readonly summarize: Summarize | undefined
   readonly window: number
-  readonly emit: (type: EventType, fields: EventFields) => void
+  readonly emit: <Type extends EventType>(type: Type, fields: FieldsOf<Type>) => void
 }
 
 /** What starts a checkpoint. */
@@ -53,6 +59,7 @@ interface Pending {
   /** The checkpoint that it continues from. */
   readonly base: string | undefined
   readonly around: CompactionSurroundings
+  readonly settings: CompactionSettings
   readonly limit: number
   /** The checkpoint without a summary. */
   readonly digest: Edit
@@ -87,11 +94,6 @@ export class Compactor {
     return new Compactor(copy, { ...this.#options, summarize: undefined, emit: () => {} })
   }
 
-  /** Whether nothing may be committed until the open tool loop ends. */
-  get isBound(): boolean {
-    return isBound(this.#journal.state)
-  }
-
   /**
    * Starts a checkpoint where the policy's limit is reached; true when one is under way. Where there is no time for it, no model is
    * asked.
@@ -108,8 +110,10 @@ export class Compactor {
     const plan = this.#plan(policy, around)
     if (plan?.state === 'hopeless') this.#sayHopeless(plan)
     if (plan?.state !== 'due') return false
-    const limit = limitOf(policy.compaction ?? {}, around.contextWindow)
-    this.#start(plan.edit, { trigger, around, limit, tokens: plan.tokens, hasTime: hasTime() })
+    const settings = policy.compaction ?? {}
+    const limit = limitOf(settings, around.contextWindow)
+    const { edit, tokens } = plan
+    this.#start(edit, { trigger, around, settings, limit, tokens, hasTime: hasTime() })
     return true
   }
 
@@ -120,8 +124,10 @@ export class Compactor {
 
   #plan({ compaction }: Policy, around: CompactionSurroundings): CompactionPlan | undefined {
     const { state } = this.#journal
-    if (compaction === undefined || isStopped(state) || isBound(state)) return undefined
-    return planCheckpoint(state, compaction, around)
+    if (compaction === undefined || isStopped(state)) return undefined
+    return mustWait(state, compaction, around)
+      ? undefined
+      : planCheckpoint(state, compaction, around)
   }
 
   /** Starts a checkpoint that was asked for, whatever the limit says; false when nothing can give way. */
@@ -143,7 +149,8 @@ export class Compactor {
     const { planned, window, memory } = around
     const isUrgent = trigger === 'recovery'
     const options = { limit: limit || Infinity, reason, planned, window, memory, isUrgent }
-    const [edit] = isBound(state) ? [] : checkpoint(state, settings, options)
+    const waits = !isUrgent && mustWait(state, settings, around)
+    const [edit] = waits ? [] : checkpoint(state, settings, options)
     const tokens = requestTokens(state, around.planned, around)
     if (edit === undefined && trigger === 'recovery') return false
     if (edit === undefined) {
@@ -158,7 +165,7 @@ export class Compactor {
       this.#options.emit('compaction-ended', { message, tokensSaved: 0, ...fields })
       return false
     }
-    this.#start(edit, { trigger, around, limit, tokens, instructions })
+    this.#start(edit, { trigger, around, settings, limit, tokens, instructions })
     return true
   }
 
@@ -208,7 +215,9 @@ export class Compactor {
     this.#pending = undefined
     try {
       const build = (state: State, stamp: Stamp): readonly EditEntry[] => {
-        if (isBound(state) || !isApplicable(state, edit, pending)) return []
+        const { trigger, settings, around } = pending
+        const waits = trigger !== 'recovery' && mustWait(state, settings, around)
+        if (waits || !isApplicable(state, edit, pending)) return []
         const epoch = `k${(state.version + 1).toString(36)}`
         const made = isTight(state, edit, pending) ? { ...edit, isTight: true } : edit
         const lost = lostWith(state, edit, pending.around.planned)
@@ -231,11 +240,12 @@ export class Compactor {
     {
       trigger,
       around,
+      settings,
       limit,
       tokens,
       instructions,
       hasTime = true,
-    }: Pick<Pending, 'trigger' | 'around' | 'limit'> & {
+    }: Pick<Pending, 'trigger' | 'around' | 'settings' | 'limit'> & {
       readonly tokens: number
       readonly instructions?: string | undefined
       readonly hasTime?: boolean
@@ -269,7 +279,8 @@ export class Compactor {
     const { version } = state
     const base = state.checkpoint?.id
     const done = deferred<EditEntry | undefined>()
-    this.#pending = { trigger, before, version, base, around, limit, digest: edit, answer, done }
+    const asked = { trigger, around, settings, limit }
+    this.#pending = { ...asked, before, version, base, digest: edit, answer, done }
   }
 
   async #summarize(
@@ -371,11 +382,6 @@ function isStopped({ dropEdits, newestUser = 0 }: State): boolean {
 /** Messages that a view shows: the visible ones, and the checkpoint's own. */
 export function shownCount({ visible, checkpoint }: State): number {
   return visible.length + (checkpoint === undefined ? 0 : 1)
-}
-
-/** Whether an open tool loop carries signed reasoning: what stands before it must not change until the loop ends. */
-function isBound(state: State): boolean {
-  return waitsFrom(state) !== Infinity
 }
 
 /**

@@ -25,7 +25,7 @@ import type { Store, ThreadKey, WriteOptions } from '../../stores/store.ts'
 import { threadNotFound } from '../../stores/stored/errors.ts'
 import { inBackground } from '../background.ts'
 import { KeyIndex } from '../branches/sync.ts'
-import { learn } from '../view/calibration.ts'
+import { isPlausible, learn } from '../view/calibration.ts'
 import { withRequest, withUsage } from '../view/lanes.ts'
 import { inputTokens } from '../view/read-usage.ts'
 import { Batch, type BatchHost, type Build } from './batch.ts'
@@ -479,7 +479,9 @@ function measuredBy(
   { newestRequest: request }: JournalFacts,
 ): JournalFacts['measured'] {
   const tokens = inputTokens(sample)
-  if (request?.view !== view || tokens <= 0) return undefined
+  if (request?.view !== view) return undefined
+  const { tokens: estimated = 0 } = request.details ?? {}
+  if (!isPlausible({ estimated, measured: tokens })) return undefined
   const { seq, model, frameHash } = request
   return { seq, ...(model === undefined ? {} : { model }), frameHash, tokens }
 }

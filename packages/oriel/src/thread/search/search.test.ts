@@ -153,6 +153,38 @@ describe('thread.search', () => {
     expect(await thread.search('invoice number', { embed: failing })).toEqual(byWords)
   })
 
+  it('[RK4] finds by meaning what shares no word with the query, in bounds, and nothing that its reader may not see', async () => {
+    const thread = await openThread({ id: 'meaning', store: memoryStore() })
+    const animals = /otter|badger|heron/
+    const asked: string[][] = []
+    const embed = async (texts: readonly string[]) => {
+      asked.push([...texts])
+      return texts.map((text) => (animals.test(text) || text === 'wildlife' ? [1, 0] : [0, 1]))
+    }
+    await thread.append([
+      { role: 'user', content: 'We saw an otter by the river.' },
+      { role: 'user', content: 'The bill was paid.' },
+      { role: 'assistant', content: 'Lovely, a heron is next.' },
+    ])
+    const [withdrawn] = await thread.append({ role: 'user', content: 'A secret badger.' })
+    expect(await thread.search('wildlife')).toEqual([])
+    const texts = async (options: object = {}) =>
+      (await thread.search('wildlife', { embed, ...options })).map(({ text }) => text)
+    expect(await texts()).toHaveLength(3)
+    expect(await texts({ role: 'assistant' })).toEqual(['Lovely, a heron is next.'])
+    await thread.exclude(withdrawn?.id ?? '')
+    asked.length = 0
+    expect(await texts()).toEqual(['Lovely, a heron is next.', 'We saw an otter by the river.'])
+    expect(asked.flat().join()).not.toContain('badger')
+    expect(await texts({ audience: 'person' })).toContain('A secret badger.')
+    await thread.append(
+      Array.from({ length: 300 }, (_, at) => ({ role: 'user' as const, content: `Line ${at}.` })),
+    )
+    asked.length = 0
+    expect(await texts()).not.toContain('We saw an otter by the river.')
+    expect(asked.flat()).toHaveLength(201)
+  })
+
   it('ends when it is aborted', async () => {
     const { thread } = await opened()
     const signal = AbortSignal.abort()
@@ -203,3 +235,21 @@ function backendMethods(backend: MemoryBackend): Record<string, unknown> {
     ),
   }
 }
+
+describe('a query that finds nothing', () => {
+  it('[RK11] finds words with one slip or another ending, marks them, and never what was excluded', async () => {
+    const thread = await openThread({ id: 't', store: memoryStore() })
+    const [shown, hidden] = await thread.append([
+      { role: 'user', content: 'The deployment of the Rechnung is tomorrow.' },
+      { role: 'user', content: 'Another deployment, which nobody may see.' },
+    ])
+    await thread.exclude(hidden?.id ?? '')
+    for (const query of ['deplyoment', 'Rechnungen']) {
+      const [first, ...others] = await thread.search(query)
+      expect([first?.id, others]).toEqual([shown?.id, []])
+      const [from = 0, to = 0] = first?.marks[0] ?? []
+      expect(first?.text.slice(from, to)).toMatch(/^(?:deployment|Rechnung)$/)
+    }
+    expect(await thread.search('deploymentally')).toEqual([])
+  })
+})

@@ -6,6 +6,7 @@ import { OrielError, wrongOption } from '../../core/log/errors.ts'
 import { assertOptions, type OptionNames } from '../../core/log/options.ts'
 import { checkScope, isScope, type Scope } from '../../core/log/scope.ts'
 import { wordMarker } from '../../core/search/analysis.ts'
+import { nearTokens } from '../../core/search/near-words.ts'
 import { excerpt, messageText, type Place, textAt } from '../../core/search/passages.ts'
 import { matchedTokens } from '../../core/search/query.ts'
 import { fuseRanks, type ScoredPassage } from '../../core/search/rank.ts'
@@ -40,7 +41,7 @@ export interface SearchOptions {
    * Also the other threads of the scope that this one began in. A thread without a scope has no others. @default false
    */
   readonly across?: boolean
-  /** Adds a second order of the best passages, by their meaning; both are fused. @default by words alone */
+  /** Adds a second order by meaning, of the best passages and of the thread's newest messages; both are fused. @default by words alone */
   readonly embed?: Embed
   /** Ends the search. */
   readonly signal?: AbortSignal
@@ -114,6 +115,13 @@ const spare = 10
 const mostAsked = 1000
 /** Passages whose meaning is compared. */
 const maxEmbedded = 50
+/** Newest messages whose meaning is compared though no word of the query is in them, and entries that are looked at for them. */
+const maxByMeaning = 200
+const maxEntries = 2000
+/** A message without a word of the query is found where it is this close to it, as a share of the closest one. */
+const leastCloseness = 0.8
+/** Characters of a message that was found by its meaning. */
+const passageLength = 1200
 /** Most characters of a passage that an embedder gets. */
 const maxEmbeddedText = 2000
 
@@ -155,7 +163,7 @@ export async function findPlaces(
   const isShownHere = isShown && ((one: ScoredPassage) => one.thread === thread && isShown(one.seq))
   const passages = hiddenFirst(matches.passages, options, isShownHere)
   const found = await resultsOf(passages, options, journalOf)
-  const ranked = await rankByMeaning(found, query, options)
+  const ranked = await rankByMeaning(found, query, options, journal)
   return { best: ranked.slice(0, options.limit ?? defaultLimit), journalOf }
 }
 
@@ -352,7 +360,14 @@ async function withSurroundings(
   found: readonly Found[],
   { query, options, journalOf }: Surrounding,
 ): Promise<readonly ThreadSearchResult[]> {
-  const marksIn = wordMarker(matchedTokens(query))
+  const exactMarks = wordMarker(matchedTokens(query))
+  let nearMarks: typeof exactMarks | undefined
+  const marksIn = (text: string): SearchResult['marks'] => {
+    const marks = exactMarks(text)
+    if (marks.length > 0) return marks
+    nearMarks ??= wordMarker(nearTokens(query))
+    return nearMarks(text)
+  }
   const results: ThreadSearchResult[] = []
   for (const { place: _, ...result } of found) {
     options.signal?.throwIfAborted()
@@ -423,22 +438,94 @@ function namesOf(entry: MessageEntry): readonly string[] {
   return entry.tool === undefined ? called : [entry.tool, ...called]
 }
 
-/** The order by words and that by meaning, fused. An embedder that fails leaves the first. */
+/**
+ * The order by words and that by meaning, fused. The second one also has messages of the journal that share no word with the query. An
+ * embedder that fails leaves the first.
+ */
 async function rankByMeaning(
   found: readonly Found[],
   query: string,
-  { embed, signal }: SearchOptions,
+  options: SearchOptions,
+  journal?: Journal,
 ): Promise<readonly Found[]> {
-  if (embed === undefined || found.length < 2) return found
+  const { embed, signal } = options
+  if (embed === undefined) return found
   const [best, rest] = [found.slice(0, maxEmbedded), found.slice(maxEmbedded)]
-  const texts = best.map(({ text }) => text.slice(0, maxEmbeddedText))
-  const vectors = await embed([query.slice(0, maxEmbeddedText), ...texts]).catch(() => [])
+  const known = new Set(found.map(({ id }) => id))
+  const others = journal === undefined ? [] : await newestOf(journal, options, known)
+  const texts = [query, ...best.map(({ text }) => text), ...others.map(({ text }) => text)]
+  const vectors = await vectorsOf(embed, texts)
   signal?.throwIfAborted()
-  const [asked, ...own] = vectors
-  if (asked === undefined || own.length !== best.length) return found
-  const closeness = new Map(best.map((result, index) => [result, cosine(asked, own[index] ?? [])]))
-  const byMeaning = best.toSorted((a, b) => (closeness.get(b) ?? 0) - (closeness.get(a) ?? 0))
-  return [...fuseRanks([best, byMeaning]), ...rest]
+  const [asked, ...own] = vectors ?? []
+  if (asked === undefined || own.length + 1 !== texts.length) return found
+  const closeness = own.map((vector) => cosine(asked, vector))
+  const least = Math.max(...closeness) * leastCloseness
+  const byMeaning = [...best, ...others]
+    .map((one, index) => ({ one, close: closeness[index] ?? 0 }))
+    .filter(({ one, close }) => !('entry' in one) || (close > 0 && close >= least))
+    .sort((a, b) => b.close - a.close)
+    .map(({ one }) => one)
+  const fused = fuseRanks<Found | Candidate>([best, byMeaning])
+  return [...fused.flatMap((one) => ('entry' in one ? asFound(one) : [one])), ...rest]
+}
+
+/** A message that may be found by its meaning alone. */
+interface Candidate {
+  readonly entry: MessageEntry
+  /** As its reader may see it. */
+  readonly text: string
+  readonly thread: string
+  readonly index: number
+}
+
+/** Newest messages that words did not find, as far as their reader may see them. */
+async function newestOf(
+  journal: Journal,
+  { audience, role, tool, kind }: SearchOptions,
+  known: ReadonlySet<string>,
+): Promise<readonly Candidate[]> {
+  const { state } = journal
+  const { thread } = journal.key
+  const readable = readableIn(state)
+  const candidates: Candidate[] = []
+  if (kind === 'checkpoint' || kind === 'directive') return []
+  let index = state.messageCount
+  const oldest = Math.max(1, state.version - maxEntries)
+  for (let seq = state.version; seq >= oldest && candidates.length < maxByMeaning; seq--) {
+    const entry = await journal.message(seq)
+    if (entry === undefined) continue
+    index -= 1
+    const isWanted = role === undefined || entry.role === role
+    if (known.has(entry.id) || !isWanted || (tool !== undefined && !namesOf(entry).includes(tool)))
+      continue
+    const shown = audience === 'person' ? entry : readableMessage(readable, entry)
+    const text = shown === undefined ? '' : messageText(shown)
+    if (text !== '') candidates.push({ entry, text, thread, index })
+  }
+  return candidates
+}
+
+function asFound({ entry, text, thread, index }: Candidate): Found {
+  const { id, seq, at, role } = entry
+  const shown = excerpt(text, { from: 0, to: passageLength }, 0) ?? ''
+  const place = { seq, index, block: 0, from: 0, to: Math.min(text.length, passageLength) }
+  const name = toolOf(entry)
+  return {
+    ...{ thread, id, index, seq, at, role, kind: 'message', text: shown, score: 0, place },
+    ...(name === undefined ? {} : { tool: name }),
+  }
+}
+
+/** The vectors of texts; undefined where the embedder fails. None is kept: what is erased leaves no vector behind. */
+async function vectorsOf(
+  embed: Embed,
+  texts: readonly string[],
+): Promise<readonly (readonly number[])[] | undefined> {
+  try {
+    return await embed(texts.map((text) => text.slice(0, maxEmbeddedText)))
+  } catch {
+    return undefined
+  }
 }
 
 function cosine(a: readonly number[], b: readonly number[]): number {

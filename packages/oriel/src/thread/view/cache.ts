@@ -13,7 +13,7 @@ import {
   type PricesQuery,
   priceProviders,
 } from '../../schedule/prices.ts'
-import type { EventFields } from '../events.ts'
+import type { FieldsOf } from '../events.ts'
 import type { EntryBody, Journal } from '../journal/journal.ts'
 import { breakOf, cacheOf } from './lanes.ts'
 import type { Usage } from './read-usage.ts'
@@ -99,7 +99,9 @@ export function usageEntry(
 }
 
 /** The event for an entry that says that the provider's cache did not hold what it should have. */
-export function cacheBroken({ broken }: Pick<UsageEntry, 'broken'>): EventFields | undefined {
+export function cacheBroken({
+  broken,
+}: Pick<UsageEntry, 'broken'>): FieldsOf<'cache-broken'> | undefined {
   if (broken === undefined) return undefined
   return {
     message: `${broken.lost} tokens were not in the provider's cache: ${broken.cause}${broken.told === undefined ? '' : ` (the provider says ${broken.told})`}.`,

@@ -38,13 +38,27 @@ export function calibrationOf(known: Calibrations = {}, model = ''): Calibration
   return Object.hasOwn(known, model) ? known[model] : undefined
 }
 
+/**
+ * Whether a provider's count can be that of the request which was estimated. One far below it is not: mocks report a constant, some servers
+ * leave out what was cached, and a limit that believes them holds nothing. A small request has overheads that nobody can estimate.
+ */
+export function isPlausible({
+  estimated,
+  measured,
+}: {
+  readonly estimated: number
+  readonly measured: number
+}): boolean {
+  return measured > 0 && (estimated < minTokens || measured >= estimated * minFactor)
+}
+
 /** The calibrations after one more measurement; the same object when it says nothing. */
 export function learn(
   known: Calibrations,
   sample: { readonly model: string; readonly estimated: number; readonly measured: number },
 ): Calibrations {
   const { model, estimated, measured } = sample
-  if (!(estimated >= minTokens && measured > 0)) return known
+  if (!(estimated >= minTokens) || !isPlausible(sample)) return known
   const { factor, samples, errors } = calibrationOf(known, model) ?? fresh
   const ratio = clamp(measured / estimated)
   const share = Math.max(weight, 1 / (samples + 2))

@@ -21,9 +21,10 @@ export type ShownPart =
       readonly block: Block
       readonly tokens: number
     }
-  /** Text that Oriel wrote: a checkpoint, or what holds for this request only. */
+  /** Text that Oriel wrote: a checkpoint, a result in the place of a missing one, or what holds for this request only. */
   | {
       readonly part: 'written'
+      readonly isResult?: boolean
       readonly role: Role
       readonly text: string
       readonly tokens: number
@@ -65,7 +66,7 @@ const segmentCategories = perSegmentOf('categories', (state, { messages }) => {
   }
   for (const message of messages) {
     const { role, entry, blocks } = message
-    const isWritten = entry === undefined || entry.seq === 0
+    const isWritten = (entry === undefined || entry.seq === 0) && !isResult(blocks)
     add(isWritten ? 'summary' : categoryOf(role, blocks[0]), overheadOf(role))
     blockTokens(state, message).forEach((tokens, at) => {
       add(isWritten ? 'summary' : categoryOf(role, blocks[at]), tokens)
@@ -87,6 +88,15 @@ function directiveTokens({ checkpoint, counter }: ViewRequest['state']): number 
 
 const counted = new WeakMap<object, { readonly counter: Counter; readonly tokens: number }>()
 
+/** Whether a message that nobody logged stands for a result: providers want one for every call. */
+function isResult([first]: readonly Block[]): boolean {
+  return first?.type === 'tool-result'
+}
+
+function resultText([first]: readonly Block[]): string {
+  return first?.type === 'tool-result' ? textOf(first.content) : ''
+}
+
 /** The category of a logged block. */
 function categoryOf(role: Role, block?: Block): RequestCategory {
   if (block?.type === 'tool-result' || role === 'tool') return 'results'
@@ -94,21 +104,20 @@ function categoryOf(role: Role, block?: Block): RequestCategory {
   return role === 'user' ? 'user' : 'assistant'
 }
 
-/** The parts of a view, in the order of the request. */
-export function contentsOf(
+/** The parts of a view, in the order of the request; those of a long one need not be asked for in one go. */
+export function* contentsOf(
   { state, framing }: Pick<ViewRequest, 'state' | 'framing'>,
   { assembled }: Pick<BuiltView, 'assembled'>,
-): readonly ShownPart[] {
+): Generator<ShownPart> {
   const { frame } = framing
   const [system, tools] = framePartTokens(state.counter, frame)
-  const around: ShownPart[] = []
   if (system !== undefined && system.tokens > 0) {
-    around.push({ part: 'system', tokens: system.tokens, value: (frame?.system ?? '') as Json })
+    yield { part: 'system', tokens: system.tokens, value: (frame?.system ?? '') as Json }
   }
   if (tools !== undefined && tools.tokens > 0) {
-    around.push({ part: 'tools', tokens: tools.tokens, value: (frame?.tools ?? []) as Json })
+    yield { part: 'tools', tokens: tools.tokens, value: (frame?.tools ?? []) as Json }
   }
-  return [...around, ...assembled.messages.flatMap((message) => partsOf(state, message))]
+  for (const message of assembled.messages) yield* partsOf(state, message)
 }
 
 function partsOf(state: ViewRequest['state'], message: ViewMessage): readonly ShownPart[] {
@@ -117,7 +126,9 @@ function partsOf(state: ViewRequest['state'], message: ViewMessage): readonly Sh
   const overhead = overheadOf(role)
   if (entry === undefined || entry.seq === 0) {
     const sum = tokens.reduce((total, one) => total + one, overhead)
-    return [{ part: 'written', role, text: textOf(blocks), tokens: sum }]
+    return isResult(blocks)
+      ? [{ part: 'written', isResult: true, role, text: resultText(blocks), tokens: sum }]
+      : [{ part: 'written', role, text: textOf(blocks), tokens: sum }]
   }
   return blocks.map((block, at) => ({
     part: 'block',

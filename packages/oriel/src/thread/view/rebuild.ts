@@ -43,8 +43,10 @@ export interface RebuiltRequest {
   readonly change?: RequestChange
   /** Its parts, with their tokens. */
   readonly contents: () => readonly ShownPart[]
+  /** The same one by one: those of a long request take a while. */
+  readonly parts: () => Iterable<ShownPart>
   /** The request before it in the same format: its step, and its parts. */
-  readonly before?: { readonly step: number; readonly contents: () => readonly ShownPart[] }
+  readonly before?: { readonly step: number } & Pick<RebuiltRequest, 'contents' | 'parts'>
 }
 
 /** Rebuilds the newest request of a step. Reads the log once. `rules` are the host's own, for requests with a policy of their own. */
@@ -97,7 +99,7 @@ export async function rebuildFrom(
     ...answer,
     trace: built.trace(),
     request,
-    before: { step: before.step, contents: previous.contents },
+    before: { step: before.step, contents: previous.contents, parts: previous.parts },
   }
   if (change === undefined) return rebuilt
   return { ...rebuilt, change: { index: change, ...causeOf(before, request, log.entries) } }
@@ -156,6 +158,7 @@ async function rebuild(
   exact: boolean
   messages: readonly Json[]
   contents: () => readonly ShownPart[]
+  parts: () => Iterable<ShownPart>
   built: BuiltView
   state: State
 }> {
@@ -198,9 +201,9 @@ async function rebuild(
   const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
   const { messages } = built
   const body = bodyOf(format, request, built, frame)
-  const contents = (): readonly ShownPart[] =>
-    contentsOf({ state: past.state, framing: around }, built)
-  return { body, exact, messages, contents, built, state: past.state }
+  const parts = (): Iterable<ShownPart> => contentsOf({ state: past.state, framing: around }, built)
+  const contents = (): readonly ShownPart[] => [...parts()]
+  return { body, exact, messages, contents, parts, built, state: past.state }
 }
 
 /** The newest view, as it was sent. */

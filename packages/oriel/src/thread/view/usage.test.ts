@@ -31,6 +31,22 @@ describe('estimates that learn from usage', () => {
     expect(error?.p95).toBeLessThan(0.3)
   })
 
+  it.each([1, 10, 1000])(
+    '[U1] a provider that always reports %d tokens turns off no limit',
+    async (constant) => {
+      const policy = { compaction: { contextWindow: 8000, reserveTokens: 1000 } }
+      const thread = await openThread({ id: 't', store: memoryStore(), policy })
+      for (let n = 0; n < 60; n++) {
+        await thread.append([{ role: 'user', content: words(100) }])
+        const view = await thread.view({ model: 'm' })
+        expect(view.tokens.after).toBeLessThanOrEqual(8000)
+        await thread.usage({ prompt_tokens: constant }, view.id)
+        await thread.append([{ role: 'assistant', content: words(20) }])
+      }
+      expect(thread.accuracy.factor).toBeGreaterThanOrEqual(0.5)
+    },
+  )
+
   it('[U2] what came after the newest view is weighed by it, and so is everything where nothing was measured', async () => {
     const { thread, talk } = await open()
     for (let n = 0; n < 12; n++) await talk(1.4)

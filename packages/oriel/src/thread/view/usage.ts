@@ -23,7 +23,10 @@ export function measuredOf(journal: Journal): Measured {
 }
 
 /** The same, for a view that is asked for with this frame and model: numbers of another one say nothing about it. */
-export function measuredFor(journal: Journal, { options, framing }: ViewRequest): Measured {
+export function measuredFor(
+  journal: Journal,
+  { options, framing }: Pick<ViewRequest, 'options' | 'framing'>,
+): Measured {
   return measuredWith(journal, { model: options.model, frameHash: framing.hash })
 }
 

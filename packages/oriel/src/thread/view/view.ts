@@ -1,6 +1,6 @@
 // One view of a thread: what the policy changes, what the provider gets, and the entries that record both.
 
-import { type Assembled, assemble, withMemory } from '../../assemble.ts'
+import { type Assembled, assembleWithin, withMemory } from '../../assemble.ts'
 import type { Block } from '../../core/log/block.ts'
 import type {
   Edit,
@@ -24,6 +24,7 @@ import { carriesExpandTool, searchToolIn } from '../../core/state/expansion.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
+import type { Measured } from '../../core/state/weight.ts'
 import { directivesOf } from '../../core/text/checkpoint.ts'
 import type { Directive } from '../../core/text/directive-list.ts'
 import { framePartTokens, viewTokens } from '../../core/tokens/tally.ts'
@@ -33,7 +34,7 @@ import { lossesAsRepairs } from '../../core/view/repair.ts'
 import { madeSegment, messagesIn, type Segment } from '../../core/view/segments.ts'
 import { traceOf } from '../../core/view/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../../core/view/view.ts'
-import { plan, windowFor, windowOfModel } from '../../plan.ts'
+import { plan, windowBudget, windowFor, windowOfModel } from '../../plan.ts'
 import type { Policy, PolicyInput } from '../../policy/schema.ts'
 import { type ProposeContext, propose } from '../../propose.ts'
 import { type EncodedSegment, encodeSegments } from '../../providers/encode-segments.ts'
@@ -190,6 +191,8 @@ export interface ViewRequest {
   readonly cache?: (() => CacheState) | undefined
   /** @default the usual ones */
   readonly prices?: Prices | undefined
+  /** What the provider measured of a request like this one. @default nothing */
+  readonly measured?: (() => Measured) | undefined
   /** Where outputs are kept as files. @default nowhere */
   readonly fileOf?: FileOf
   /** Edits with which the expand tool is added to the request. @default none */
@@ -198,6 +201,8 @@ export interface ViewRequest {
 
 export interface BuiltView {
   readonly planned: readonly Edit[]
+  /** What the request may use: as it was asked for, else what the model can read where that is less than the view has. */
+  readonly budget: number | undefined
   /** Why these edits are applied now, and what was weighed. */
   readonly decision: Decision
   readonly assembled: Assembled
@@ -218,7 +223,7 @@ export interface BuiltView {
 /** Computes a view without committing anything. Pure. */
 export function buildView(request: ViewRequest): BuiltView {
   const { state, options, framing } = request
-  const { format = 'openai-chat', budget, mayTurnReasoningOff } = options
+  const { format = 'openai-chat', mayTurnReasoningOff } = options
   const target = formatNamed(format)
   const decision = decisionOf(request)
   const { unbinding = [] } = request
@@ -232,10 +237,11 @@ export function buildView(request: ViewRequest): BuiltView {
     hasExpandTool: carriesExpandTool(options.frame),
     searchTool: searchToolIn(options.frame),
     tail: request.tail,
-    budget,
+    budget: options.budget,
+    window: windowBudgetOf(request, planned),
     mayTurnReasoningOff,
   }
-  const assembled = assemble(state, planned, fitting)
+  const { assembled, budget } = assembleWithin(state, planned, fitting)
   const { segments, repairs } = withSystem(request, assembled.segments)
   const pieces = encodeSegments(target, segments)
   assertSize(target, pieces)
@@ -260,6 +266,7 @@ export function buildView(request: ViewRequest): BuiltView {
   return {
     ...body,
     planned,
+    budget,
     editIds,
     decision,
     assembled,
@@ -410,6 +417,19 @@ export function contextWindowOf({ policy, options, prices }: ViewRequest): numbe
   return prices?.contextWindow ?? windowOfModel(policy, options.model)
 }
 
+/** What the view may use where its caller gave no budget; a past request had what its record says. */
+function windowBudgetOf(request: ViewRequest, planned: readonly Edit[]): number | undefined {
+  const { state, policy, framing, measured, options, isDecided = false } = request
+  if (isDecided || options.budget !== undefined) return undefined
+  const contextWindow = contextWindowOf(request)
+  const frameTokens = framing.tokens(state.counter)
+  return windowBudget(state, planned, policy, {
+    frameTokens,
+    measured: measured?.(),
+    contextWindow,
+  })
+}
+
 function rulesOf({ policy, hasCompactor = false }: ViewRequest): Policy {
   return hasCompactor ? { ...policy, compaction: undefined } : policy
 }
@@ -497,13 +517,13 @@ function recordOf(
 /** What the record of a request says beside what was sent. */
 function detailsOf(request: ViewRequest, built: BuiltView): RequestDetails {
   const { options, isTemporary, policy } = request
-  const { assembled, decision } = built
+  const { assembled, decision, budget } = built
   const details: { -readonly [Key in keyof RequestDetails]: RequestDetails[Key] } = {
     tokens: assembled.tokens(),
     parts: categoryTokens(request, built),
   }
   if (options.agentName !== undefined) details.agent = options.agentName
-  if (options.budget !== undefined) details.budget = options.budget
+  if (budget !== undefined) details.budget = budget
   if (options.mayTurnReasoningOff === true) details.mayTurnReasoningOff = true
   if (request.isRecovery === true) details.isRecovery = true
   const first = unkeptFrom(request, built)
@@ -567,7 +587,7 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
 const shownBy = new WeakMap<View, { readonly request: ViewRequest; readonly built: BuiltView }>()
 
 /** The parts of a view, with their tokens. Ask before the thread continues. */
-export function contentsIn(view: View): readonly ShownPart[] {
+export function contentsIn(view: View): Iterable<ShownPart> {
   const made = shownBy.get(view)
   return made === undefined ? [] : contentsOf(made.request, made.built)
 }

@@ -1,38 +1,15 @@
-// Installation test: installs each published package's tarball in an empty project with only the
-// framework it needs, then runs the type checker and the example there. `node
-// scripts/install-alone.ts [tarballs] [--only <part of a name>]`, after a build.
+// Programs that a user could write, one for each package and framework. Each runs in an empty project with only what it needs.
 
-import { execFile } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './packed.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const run = promisify(execFile)
-
-interface Subject {
+export interface Subject {
   readonly name: string
-  /** Packages installed beside the tarballs, in the versions tested by this workspace. */
+  /** Packages beside ours, in the versions of this workspace; any other peer is absent. */
   readonly needs: readonly string[]
-  readonly tarballs: readonly (
-    | 'oriel'
-    | 'oriel-gateway'
-    | 'oriel-cli'
-    | `oriel-${'claude-code' | 'opencode' | 'pi'}`
-  )[]
-  /** Files of the example to copy, or inline texts. */
-  readonly copied?: string
-  readonly written?: Readonly<Record<string, string>>
+  readonly packages: readonly string[]
+  readonly files: Readonly<Record<string, string>>
   /** Compiler options beside the usual ones. */
   readonly settings?: Readonly<Record<string, unknown>>
   /** The file to run, and its expected output. */
@@ -41,21 +18,51 @@ interface Subject {
   readonly prints: RegExp
 }
 
-const versions = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  .devDependencies as Record<string, string>
-const at = (name: string): string => `${name}@${versions[name]}`
-const zod = (
-  JSON.parse(readFileSync(join(root, 'packages/oriel/package.json'), 'utf8')) as {
-    dependencies: Record<string, string>
-  }
-).dependencies.zod
+/** Files of an example, or of another folder, without its tests. */
+function example(name: string, within = 'examples'): Readonly<Record<string, string>> {
+  const folder = join(root, within, name)
+  const files = readdirSync(folder).filter((file) => !file.includes('.test.'))
+  return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, file), 'utf8')]))
+}
 
-const subjects: readonly Subject[] = [
+/** A thread with a store that has a worker. Run where no package is installed. */
+const bundledProgram = `import { openThread, project, sqliteStore } from 'oriel'
+const store = sqliteStore({ path: process.argv[2], writes: 'worker' })
+const messages = [{ role: 'user', content: 'hello' }]
+openThread({ store, policy: 'recommended' })
+  .then(async (thread) => {
+    await thread.append(messages)
+    const view = await thread.view({ model: 'gpt-4o' })
+    console.log(view.messages.length, project(messages, 'recommended').messages.length)
+    await store.close()
+  })
+`
+const bundlers = `import { execFileSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { nodeResolve } from '@rollup/plugin-node-resolve'
+import { build } from 'esbuild'
+import { rollup } from 'rollup'
+import webpack from 'webpack'
+const out = mkdtempSync(join(tmpdir(), 'oriel-bundled-'))
+const run = (name, file) => console.log(name, execFileSync(process.execPath, [join(out, file), join(out, name + '.db')]).toString().trim())
+await build({ entryPoints: ['program.mjs'], outfile: join(out, 'a.mjs'), bundle: true, platform: 'node', format: 'esm', external: ['pg'] })
+run('esbuild', 'a.mjs')
+const made = await rollup({ input: 'program.mjs', external: ['pg', /^node:/], plugins: [nodeResolve({ preferBuiltins: true })], onLog: () => {} })
+await made.write({ file: join(out, 'b.mjs'), format: 'es', inlineDynamicImports: true })
+run('rollup', 'b.mjs')
+const compiler = webpack({ mode: 'production', target: 'node', entry: './program.mjs', output: { path: out, filename: 'c.cjs' }, externals: { pg: 'commonjs pg' }, optimization: { minimize: false } })
+await new Promise((resolve, reject) => compiler.run((error, stats) => (error || stats.hasErrors() ? reject(error ?? new Error(stats.toString())) : resolve())))
+run('webpack', 'c.cjs')
+`
+
+export const subjects: readonly Subject[] = [
   {
     name: 'oriel',
     needs: [],
-    tarballs: ['oriel'],
-    written: {
+    packages: ['oriel'],
+    files: {
       'main.ts': `import { memoryStore, openThread, project } from 'oriel'
 const messages = [{ role: 'user', content: 'one' }, { role: 'assistant', content: 'two' }, { role: 'user', content: 'three' }]
 const thread = await openThread({ store: memoryStore(), policy: { history: { length: 1 } } })
@@ -70,8 +77,8 @@ console.log(project(messages, { history: { length: 1 } }).messages.length, view.
   {
     name: 'oriel, strict, es2022',
     needs: [],
-    tarballs: ['oriel'],
-    written: {
+    packages: ['oriel'],
+    files: {
       'main.ts': `import { openThread, type Policy, project as whole, validate } from 'oriel'
 import { importCompactConfig } from 'oriel/compat'
 import { memoryStore } from 'oriel/memory'
@@ -93,23 +100,39 @@ try {
 }
 `,
     },
-    settings: { target: 'es2022', lib: ['es2022'], skipLibCheck: false },
     main: 'main.ts',
     prints: /^1 1 1 function function\n0\nconfig.MaxTokens is -1: must be at least 0\.$/m,
   },
   {
+    name: 'oriel, bundled',
+    needs: ['esbuild', 'webpack', 'rollup', '@rollup/plugin-node-resolve'],
+    packages: ['oriel'],
+    files: { 'program.mjs': bundledProgram, 'main.mjs': bundlers, 'main.ts': 'export {}\n' },
+    main: 'main.mjs',
+    prints: /^esbuild 1 1\nrollup 1 1\nwebpack 1 1$/m,
+  },
+  {
+    name: 'oriel, its type tests',
+    needs: ['openai', '@anthropic-ai/sdk', '@google/genai'],
+    packages: ['oriel'],
+    files: { ...example('typing', 'packages/oriel/test'), 'main.ts': "console.log('compiled')\n" },
+    main: 'main.ts',
+    prints: /^compiled$/m,
+  },
+  {
     name: 'oriel/ai-sdk, AI SDK 7',
-    needs: [at('ai'), `zod@${zod}`],
-    tarballs: ['oriel'],
-    copied: 'support-agent',
+    needs: ['ai', 'zod'],
+    packages: ['oriel'],
+    files: example('support-agent'),
+    settings: { lib: ['es2023'] },
     main: 'agent.ts',
     prints: /R-17/,
   },
   {
     name: 'oriel/ai-sdk, AI SDK 6',
-    needs: [`ai@${(versions['ai-6'] as string).replace('npm:ai@', '')}`, `zod@${zod}`],
-    tarballs: ['oriel'],
-    written: {
+    needs: ['ai-6', 'zod'],
+    packages: ['oriel'],
+    files: {
       'main.ts': `import { generateText, stepCountIs, type Tool } from 'ai'
 import { MockLanguageModelV3 } from 'ai/test'
 import { memoryStore, openThread } from 'oriel'
@@ -135,25 +158,25 @@ for (const prompt of ['one', 'two']) {
   },
   {
     name: 'oriel/langchain',
-    needs: [at('langchain'), at('@langchain/core'), `zod@${zod}`],
-    tarballs: ['oriel'],
-    copied: 'coding-agent',
+    needs: ['langchain', '@langchain/core', 'zod'],
+    packages: ['oriel'],
+    files: example('coding-agent'),
     main: 'agent.ts',
     prints: /linker fails/,
   },
   {
     name: 'oriel/openai',
-    needs: [at('openai')],
-    tarballs: ['oriel'],
-    copied: 'openai-loop',
+    needs: ['openai'],
+    packages: ['oriel'],
+    files: example('openai-loop'),
     main: 'loop.ts',
     prints: /Sunny in Rome/,
   },
   {
     name: 'oriel/anthropic',
-    needs: [at('@anthropic-ai/sdk')],
-    tarballs: ['oriel'],
-    written: {
+    needs: ['@anthropic-ai/sdk'],
+    packages: ['oriel'],
+    files: {
       'main.ts': `import Anthropic from '@anthropic-ai/sdk'
 import { memoryStore, openThread } from 'oriel'
 import { managed } from 'oriel/anthropic'
@@ -179,8 +202,8 @@ console.log(seen.join(' '))
   {
     name: '@oriel/cli',
     needs: [],
-    tarballs: ['oriel', 'oriel-gateway', 'oriel-cli'],
-    written: {
+    packages: ['@oriel/cli'],
+    files: {
       'main.ts': `import * as command from '@oriel/cli'\nexport type Command = typeof command\n`,
       'chat.json': '[{"role":"user","content":"Hello."},{"role":"assistant","content":"Hi."}]',
     },
@@ -191,8 +214,8 @@ console.log(seen.join(' '))
   {
     name: 'oriel/agents',
     needs: [],
-    tarballs: ['oriel'],
-    written: {
+    packages: ['oriel'],
+    files: {
       'main.ts': `import { AgentThreads, agentTools, checkpointText } from 'oriel/agents'
 const threads = new AgentThreads({ agent: 'mine', env: { ORIEL_STORE: 'agents.db' } })
 const messages = [{ role: 'user', content: 'Never touch main.' }]
@@ -208,8 +231,8 @@ await threads.close()
   {
     name: '@oriel/opencode',
     needs: [],
-    tarballs: ['oriel', 'oriel-opencode'],
-    written: {
+    packages: ['@oriel/opencode'],
+    files: {
       'main.ts': `import { Oriel } from '@oriel/opencode'
 process.env.ORIEL_STORE = 'agents.db'
 process.env.ORIEL_NODE = process.execPath
@@ -225,8 +248,8 @@ await hooks.dispose()
   {
     name: '@oriel/claude-code',
     needs: [],
-    tarballs: ['oriel', 'oriel-claude-code'],
-    written: {
+    packages: ['@oriel/claude-code'],
+    files: {
       'main.ts': `import { execFileSync } from 'node:child_process'
 const program = 'node_modules/@oriel/claude-code/dist/main.js'
 const input = JSON.stringify({ session: 's', method: 'hello' })
@@ -239,8 +262,8 @@ console.log(JSON.parse(execFileSync(process.execPath, [program], { input }).toSt
   {
     name: '@oriel/pi',
     needs: [],
-    tarballs: ['oriel', 'oriel-pi'],
-    written: {
+    packages: ['@oriel/pi'],
+    files: {
       'main.ts': `import oriel, { type PiApi } from '@oriel/pi'
 const seen: string[] = []
 const pi = { on: (name: string) => seen.push(name), registerCommand: () => undefined, registerTool: ({ name }: { name: string }) => seen.push(name) }
@@ -251,83 +274,42 @@ console.log(seen.length)
     main: 'main.ts',
     prints: /^6$/m,
   },
+  ...[
+    {
+      name: 'oriel, subpaths without peers',
+      needs: [],
+      paths: [
+        'compat',
+        'inspect',
+        'memory',
+        'postgres',
+        'project',
+        'providers',
+        'simulate',
+        'sqlite',
+        'stores',
+      ],
+    },
+    {
+      name: 'oriel/langgraph',
+      needs: ['@langchain/langgraph-checkpoint', '@langchain/core'],
+      paths: ['langgraph'],
+    },
+    { name: 'oriel/mastra', needs: ['@mastra/core'], paths: ['mastra'] },
+    { name: 'oriel/o200k', needs: ['gpt-tokenizer'], paths: ['o200k'] },
+    { name: 'oriel/openai-agents', needs: ['@openai/agents-core'], paths: ['openai-agents'] },
+    { name: 'oriel/testing', needs: ['fast-check', 'vitest'], paths: ['testing'] },
+  ].map(({ name, needs, paths }) => ({ name, needs, packages: ['oriel'], ...importing(paths) })),
 ]
 
-async function check(subject: Subject, tarballs: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'oriel-alone-'))
-  try {
-    writeProject(folder, subject)
-    const files = subject.tarballs.map((name) => {
-      const found = readdirSync(tarballs).find((file) => new RegExp(`^${name}-\\d`).test(file))
-      if (found === undefined) throw new Error(`no tarball of ${name} in ${tarballs}`)
-      return join(tarballs, found)
-    })
-    const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--silent']
-    const types = `@types/node@${versions['@types/node']}`
-    await run('npm', ['install', ...quiet, ...files, ...subject.needs, types], { cwd: folder })
-    await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { cwd: folder })
-    const { stdout } = await run(process.execPath, [subject.main, ...(subject.args ?? [])], {
-      cwd: folder,
-      timeout: 60_000,
-    })
-    if (!subject.prints.test(stdout)) throw new Error(`it printed ${stdout.slice(0, 500)}`)
-    return 'ok'
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
+/** A program that imports subpaths and counts them. */
+function importing(paths: readonly string[]): Pick<Subject, 'files' | 'main' | 'prints'> {
+  const imports = paths.map((path, index) => `import * as one${index} from 'oriel/${path}'`)
+  const list = paths.map((_, index) => `one${index}`).join(', ')
+  const main = `${imports.join('\n')}\nconsole.log([${list}].filter((one) => Object.keys(one).length > 0).length)\n`
+  return {
+    files: { 'main.ts': main },
+    main: 'main.ts',
+    prints: new RegExp(`^${paths.length}$`, 'm'),
   }
 }
-
-function writeProject(folder: string, { copied, written = {}, settings: own }: Subject): void {
-  const settings = {
-    compilerOptions: {
-      ...{ target: 'es2024', module: 'nodenext', strict: true, noEmit: true, types: ['node'] },
-      ...{ allowImportingTsExtensions: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
-      ...own,
-    },
-    include: ['*.ts'],
-  }
-  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
-  for (const [name, text] of Object.entries(written)) writeFileSync(join(folder, name), text)
-  if (copied === undefined) return
-  const source = join(root, 'examples', copied)
-  for (const file of readdirSync(source).filter((name) => !name.includes('.test.'))) {
-    copyFileSync(join(source, file), join(folder, basename(file)))
-  }
-}
-
-/** Concurrent installations. */
-const atOnce = 2
-
-async function main(): Promise<void> {
-  const own = mkdtempSync(join(tmpdir(), 'oriel-tarballs-'))
-  const { values, positionals } = parseArgs({
-    options: { only: { type: 'string' } },
-    allowPositionals: true,
-  })
-  const { only } = values
-  const [tarballs = own] = positionals
-  if (tarballs === own) {
-    mkdirSync(own, { recursive: true })
-    const plugins = ['claude-code', 'opencode', 'pi'].map((name) => `./packages/plugins/${name}`)
-    const folders = ['./packages/oriel', './packages/gateway', './packages/cli', ...plugins]
-    await run('npm', ['pack', '--silent', ...folders, '--pack-destination', own], { cwd: root })
-  }
-  const waiting = subjects.filter(({ name }) => only === undefined || name.includes(only))
-  const worker = async (): Promise<void> => {
-    for (let subject = waiting.shift(); subject !== undefined; subject = waiting.shift()) {
-      const start = performance.now()
-      const outcome = await check(subject, tarballs).catch((error: unknown) => {
-        process.exitCode = 1
-        const { message, stdout = '' } = error as Error & { stdout?: string }
-        return `FAILED\n${message}\n${stdout}`
-      })
-      const seconds = ((performance.now() - start) / 1000).toFixed(1)
-      process.stdout.write(`${subject.name.padEnd(26)}${seconds.padStart(6)} s  ${outcome}\n`)
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, worker))
-  rmSync(own, { recursive: true, force: true })
-}
-
-await main()

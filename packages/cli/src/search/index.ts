@@ -1,0 +1,4 @@
+// What `oriel search` needs, loaded when it runs.
+
+export { search } from './command.ts'
+export { readSearchSettings } from './settings.ts'
