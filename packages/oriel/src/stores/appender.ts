@@ -217,12 +217,16 @@ export class Appender {
     return isWritten ? results : []
   }
 
-  /** Answers an append whose entries are already there as it was answered the first time; anything else is a conflict. */
+  /**
+   * Answers an append whose entries are already there as it was answered the first time; anything else is a conflict. They may be there
+   * although the append that wrote them failed: they are read after the backend has confirmed them.
+   */
   async #repeated(
-    { key, entries, expected }: AppendInput,
+    { key, entries, expected, durable }: AppendInput,
     thread: ThreadRow | undefined,
   ): Promise<AppendResult> {
     if (thread !== undefined && thread.salt === undefined) throw threadNotFound(key)
+    if (thread !== undefined && durable === 'now') await this.#backend.confirm?.(key)
     if (thread !== undefined) this.learn(thread)
     const version = expected + entries.length
     const actual = thread?.version ?? 0

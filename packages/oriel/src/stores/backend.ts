@@ -227,6 +227,11 @@ export interface LogBackend {
    * uses any more; false unless the thread still is as `before` says.
    */
   erase(erasure: Erasure): Promise<boolean>
+  /**
+   * Resolves when what reads show of a thread is durable; rejects where that is in doubt. For a database whose reads may show what a
+   * failed or a later write has not made durable. An append that finds its entries already there is acknowledged only after it.
+   */
+  confirm?(key: ThreadKey): Promise<void>
   /** Deletes a tenant's values, and its blobs that no thread uses. Called when all its threads are erased. */
   eraseTenant(tenant: string): Promise<void>
 

@@ -35,8 +35,10 @@ export interface ChildOptions {
   readonly writes?: 'auto' | 'worker'
   /** Kills the process when it has said this many lines. */
   readonly killAfterLines?: number
-  /** Kills the process when it says this. */
+  /** Kills the process when it says this, so many times. */
   readonly killAt?: string
+  /** @default 1 */
+  readonly killAtCount?: number
   /** Called with every line. */
   readonly onLine?: (line: string) => void
   /** A command in front of node, such as strace with its options. */
@@ -70,7 +72,7 @@ export async function runChild(
   acknowledged: Acknowledged,
 ): Promise<ChildEnd> {
   const { path, seed, mode = 'append', fault = '', killAfterLines, wrapper = [] } = options
-  const { killAt, onLine, writes = 'auto' } = options
+  const { killAt, killAtCount = 1, onLine, writes = 'auto' } = options
   const file = fileURLToPath(new URL('./child.ts', import.meta.url))
   const [command = '', ...args] = [...wrapper, process.execPath, file, path, String(seed), mode]
   const env = { ...process.env, ORIEL_FAULT: fault, ORIEL_WRITES: writes }
@@ -80,12 +82,14 @@ export async function runChild(
     errors += text
   })
   const lines: string[] = []
+  let saidCount = 0
   const ended = once(child, 'close')
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(line)
     record(line, acknowledged)
     onLine?.(line)
-    if (lines.length === killAfterLines || line === killAt) child.kill('SIGKILL')
+    if (line === killAt) saidCount += 1
+    if (lines.length === killAfterLines || saidCount === killAtCount) child.kill('SIGKILL')
   }
   await ended
   return { lines, signal: child.signalCode, status: child.exitCode, errors }

@@ -238,27 +238,62 @@ describe('a server that goes away', () => {
     await store.erase(key)
     expect(await readAll(store, key)).toEqual([])
   })
+})
 
-  it('[PG5] is listened to again when it is back, and who listens is told to look again', async () => {
-    const url = server.url
-    const schema = `w_${randomBytes(4).toString('hex')}`
-    const [writer, watcher] = [open({ schema }, url), open({ schema }, url)]
-    const heard: StoreChange[] = []
-    const watch = await watcher.watch?.((change) => heard.push(change))
-    const until = async (isIt: (change: StoreChange) => boolean): Promise<void> => {
-      const giveUpAt = performance.now() + 15_000
-      while (!heard.some(isIt)) {
-        if (performance.now() > giveUpAt) throw new Error(`not heard: ${JSON.stringify(heard)}`)
-        await new Promise((resolve) => setTimeout(resolve, 10))
-      }
+/** What a store that watches hears of its threads. */
+interface Heard {
+  readonly changes: readonly StoreChange[]
+  until(isIt: (change: StoreChange) => boolean): Promise<void>
+  close(): Promise<void>
+}
+
+async function listen(store: Store): Promise<Heard> {
+  const changes: StoreChange[] = []
+  const watch = await store.watch?.((change) => changes.push(change))
+  const until = async (isIt: (change: StoreChange) => boolean): Promise<void> => {
+    const giveUpAt = performance.now() + 60_000
+    while (!changes.some(isIt)) {
+      if (performance.now() > giveUpAt) throw new Error(`not heard: ${JSON.stringify(changes)}`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
     }
+  }
+  return { changes, until, close: async () => watch?.close() }
+}
+
+const isVersion = (version: number) => (change: StoreChange) =>
+  change.type === 'changed' && change.version === version
+
+describe('a server that is listened to', () => {
+  it('[PG5] is listened to again when it is back, and who listens is told to look again', async () => {
+    const schema = `w_${randomBytes(4).toString('hex')}`
+    const [writer, watcher] = [open({ schema }, server.url), open({ schema }, server.url)]
+    const heard = await listen(watcher)
     await writer.append(key, messages(1, 1), 0)
-    await until((change) => change.type === 'changed' && change.version === 1)
+    await heard.until(isVersion(1))
     await server.control?.stop('immediate')
     await server.control?.start()
-    await until(({ type }) => type === 'missed')
+    await heard.until(({ type }) => type === 'missed')
     await writer.append(key, messages(2, 1), 1)
-    await until((change) => change.type === 'changed' && change.version === 2)
-    await watch?.close()
+    await heard.until(isVersion(2))
+    await heard.close()
+  })
+
+  it('[PG5] although it took a connection and never answered: the attempt is given up, and each change is heard once', async () => {
+    const schema = `w_${randomBytes(4).toString('hex')}`
+    const writer = open({ schema }, server.url)
+    const heard = await listen(open({ schema, timeoutMs: 600_000 }))
+    wire.mode = 'silent'
+    wire.cut()
+    await wire.whenAsked()
+    wire.mode = 'pass'
+    await heard.until(({ type }) => type === 'missed')
+    await writer.append(key, messages(1, 1), 0)
+    await heard.until(isVersion(1))
+    await writer.append(key, messages(2, 1), 1)
+    await heard.until(isVersion(2))
+    expect(heard.changes.filter(isVersion(1))).toHaveLength(1)
+    await heard.close()
+    // The server would end the connection that it owes an answer only after a minute.
+    wire.cut()
   })
 })

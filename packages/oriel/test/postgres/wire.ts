@@ -36,6 +36,16 @@ export class Wire {
     return proxy
   }
 
+  /** Resolves when a client has sent something. */
+  whenAsked(): Promise<void> {
+    return new Promise((resolve) => {
+      this.onRequest = () => {
+        this.onRequest = undefined
+        resolve()
+      }
+    })
+  }
+
   /** Ends every connection, without a word. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()

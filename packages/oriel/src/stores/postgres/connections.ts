@@ -70,9 +70,9 @@ export class PostgresConnections {
     return this.#attempt(transact, performance.now() + this.#settings.timeoutMs)
   }
 
-  /** A connection for as long as the caller wants it; it gives it back with `release`. */
-  async take(): Promise<PostgresClient> {
-    return this.#connect(performance.now() + this.#settings.timeoutMs)
+  /** A connection for as long as the caller wants it; it gives it back with `release`. `timeoutMs` shortens the wait for it. */
+  async take({ timeoutMs = this.#settings.timeoutMs } = {}): Promise<PostgresClient> {
+    return this.#connect(performance.now() + Math.min(timeoutMs, this.#settings.timeoutMs))
   }
 
   /** Waits for what was begun; nothing new is accepted. */

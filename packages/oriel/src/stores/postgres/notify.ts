@@ -90,9 +90,14 @@ export class PostgresChannel {
   }
 
   async #listen(): Promise<Listening> {
-    const client = await this.#settings.direct.take()
+    // A server that is going away may accept a connection and never answer: the next attempt must not wait for this one.
+    const client = await this.#settings.direct.take({ timeoutMs: maxPauseMs })
     const listening: Listening = { client, isOver: false }
-    const lost = (): void => this.#lost(listening)
+    let isEstablished = false
+    // Before that, whoever called tries again.
+    const lost = (): void => {
+      if (isEstablished) this.#lost(listening)
+    }
     client.on('error', lost)
     client.on('end', lost)
     client.on('notification', (message) => {
@@ -100,6 +105,7 @@ export class PostgresChannel {
     })
     try {
       await client.query({ text: `listen ${this.#name}`, query_timeout: maxPauseMs })
+      isEstablished = true
       return listening
     } catch (error) {
       end(listening)

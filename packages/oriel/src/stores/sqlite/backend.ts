@@ -51,6 +51,10 @@ export class SqliteBackend implements LogBackend {
     return (await this.#write({ type: 'append', batch }, batch.bytes)) as boolean
   }
 
+  async confirm(key: ThreadKey): Promise<void> {
+    await this.#write({ type: 'confirm', key })
+  }
+
   async erase(erasure: Erasure): Promise<boolean> {
     return (await this.#write({ type: 'erase', erasure })) as boolean
   }

@@ -41,6 +41,8 @@ export type Operation =
   | { readonly type: 'checkpoint' }
   /** Makes durable what was committed without waiting for the disk. */
   | { readonly type: 'sync' }
+  /** Makes durable what reads show of a thread: a write that failed, or one of another process, may have left it to the page cache. */
+  | { readonly type: 'confirm'; readonly key: ThreadKey }
   /** A commit of another connection of this process failed and left these threads in doubt. */
   | { readonly type: 'doubt'; readonly keys: readonly ThreadKey[] }
 
@@ -200,6 +202,19 @@ export class WriterConnection {
     this.#checkIdentity(connection)
   }
 
+  #confirm(key: ThreadKey): void {
+    const connection = this.#connected()
+    try {
+      const mark = connection.log.newest()
+      this.#sync(connection)
+      connection.highWater.raise(mark)
+    } catch (error) {
+      // The kernel reports a failed sync once: a second one on this connection would succeed without the data.
+      if (this.#isFatal(error)) this.#doubt([key])
+      throw error
+    }
+  }
+
   /** Nothing is acknowledged that went to a file which no other process and no later one will find. */
   #checkIdentity(connection: Connection): void {
     if (fileIdentity(this.#settings.path) !== connection.identity)
@@ -231,6 +246,7 @@ export class WriterConnection {
       if (operation.type === 'doubt') this.#doubt(operation.keys)
       if (operation.type === 'checkpoint') checkpoint(this.#connected().database)
       if (operation.type === 'sync') this.#sync(this.#connected())
+      if (operation.type === 'confirm') this.#confirm(operation.key)
       const value = operation.type === 'check' ? complaints(this.#connected().database) : undefined
       return { ok: true, value }
     } catch (error) {
@@ -413,6 +429,7 @@ function perform(log: SqliteLog, operation: Operation): boolean | undefined {
     case 'check':
     case 'checkpoint':
     case 'sync':
+    case 'confirm':
     case 'doubt':
       return undefined
     default:
@@ -432,7 +449,7 @@ export function appendedTo(operations: readonly Operation[]): readonly ThreadKey
 /** Erasures share one emptying of the write-ahead log; what is no transaction stands alone. */
 type Kind = 'write' | 'erase' | 'aside'
 
-const asides: readonly Operation['type'][] = ['check', 'checkpoint', 'sync', 'doubt']
+const asides: readonly Operation['type'][] = ['check', 'checkpoint', 'sync', 'confirm', 'doubt']
 
 const erasures: readonly Operation['type'][] = ['erase', 'erase-tenant', 'scrub']
 

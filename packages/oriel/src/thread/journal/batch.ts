@@ -18,6 +18,8 @@ export interface BatchHost {
   fold(entries: readonly Entry[]): void
   /** Appends to the store. The state has the first `staged` of the entries already. */
   append(entries: readonly Entry[], staged: number, options: WriteOptions): Promise<void>
+  /** Resolves when what the state shows is in the store for good, also after an append that failed with an open outcome. */
+  confirm(staged: number): Promise<void>
   /** Called once, when the batch is over; `staged` entries are in the state and will never be in the store. */
   closed(staged: number): void
 }
@@ -68,8 +70,11 @@ export class Batch {
   ): Promise<readonly E[]> {
     try {
       const entries = this.#make(build)
-      // A header alone begins nothing.
-      if (this.isEmpty && entries.length === 0) return entries
+      // A header alone begins nothing. What is to be added may be there because of an append that failed.
+      if (this.isEmpty && entries.length === 0) {
+        await this.#host.confirm(this.#staged.length)
+        return entries
+      }
       const all = this.#staged.length === 0 ? entries : [...this.#staged, ...entries]
       await this.#host.append(all, this.#staged.length, options)
       this.#staged.length = 0

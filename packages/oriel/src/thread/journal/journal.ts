@@ -88,6 +88,8 @@ export class Journal {
   #batch: Batch | undefined
   /** The log's length before a batch that was dropped, whose entries the state still has. */
   #reloadFrom: number | undefined
+  /** Whether an append failed with an open outcome, and none was acknowledged since. */
+  #isInDoubt = false
   /** Whether it is a copy in memory: it is never read from the store again, and never written. */
   #isCopy = false
   /** What was committed to a copy. */
@@ -330,8 +332,19 @@ export class Journal {
       fold: (entries) => this.#fold(entries),
       append: async (entries, staged, options) => {
         const { durable = 'now' } = options
-        await this.store.append(this.key, entries, this.#state.version - staged, { durable })
+        try {
+          await this.store.append(this.key, entries, this.#state.version - staged, { durable })
+        } catch (error) {
+          if (!OrielError.is(error, 'version-conflict')) this.#isInDoubt = true
+          throw error
+        }
         isWritten = true
+        this.#isInDoubt = false
+      },
+      confirm: async (staged) => {
+        if (!this.#isInDoubt) return
+        await this.store.append(this.key, [], this.#state.version - staged)
+        this.#isInDoubt = false
       },
       closed: (staged) => {
         this.#batch = undefined
