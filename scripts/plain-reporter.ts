@@ -1,5 +1,5 @@
-// Vitest reporter: lists skipped tests with their reason, prints the seed of the property tests,
-// and ends with one plain line, `N passed, M failed`.
+// Vitest reporter: lists skipped tests with their reason and tests that passed only at the second
+// try, prints the seed of the property tests, and ends with one plain line, `N passed, M failed`.
 
 import type { Reporter, TestModule } from 'vitest/node'
 
@@ -18,6 +18,7 @@ export function plainReporter(seed: string): Reporter {
       const isGood = reason === 'passed' && unhandledErrors.length === 0
       for (const line of isFiltered ? [] : modules.flatMap(leftOut))
         process.stdout.write(`${line}\n`)
+      for (const line of modules.flatMap(retried)) process.stdout.write(`${line}\n`)
       process.stdout.write(`Property tests: ORIEL_SEED=${seed} repeats this run.\n`)
       process.stdout.write(`${passed} passed, ${failed === 0 && !isGood ? 1 : failed} failed\n`)
     },
@@ -37,5 +38,15 @@ function leftOut(module: TestModule): readonly string[] {
     const result = test.result()
     const reason = (result.state === 'skipped' ? result.note : undefined) ?? 'no reason given'
     return `Left out: ${module.relativeModuleId} > ${test.fullName}: ${reason}`
+  })
+}
+
+/** One line per test that failed and then passed, with the error of the first try. */
+function retried(module: TestModule): readonly string[] {
+  return [...module.children.allTests('passed')].flatMap((test) => {
+    if (test.diagnostic()?.flaky !== true) return []
+    const message = test.result().errors?.[0]?.message ?? 'no error kept'
+    const [firstLine = ''] = message.split('\n')
+    return [`Passed at the second try: ${module.relativeModuleId} > ${test.fullName}: ${firstLine}`]
   })
 }
