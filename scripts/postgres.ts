@@ -100,6 +100,8 @@ class TemporaryServer {
   }
 
   async start(): Promise<void> {
+    // A second server on one folder ends at once, while the status of the first one says `ready`.
+    if (this.#process !== undefined) throw new Error('PostgreSQL is running: stop it first.')
     const durable = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
     const settings = {
       listen_addresses: '',
@@ -114,6 +116,7 @@ class TemporaryServer {
       '"$@" & server=$!; { while read -r signal; do kill -s "$signal" $server; done; kill -s QUIT $server; } 2>/dev/null; wait $server'
     const server = [join(this.#programs, 'postgres'), '-D', join(this.folder, 'data'), ...words]
     const log = join(this.folder, 'log')
+    const before = this.#status()
     const redirected = `exec >>'${log}' 2>&1; ${guard}`
     this.#process = spawn('sh', ['-c', redirected, 'sh', ...server], {
       ...this.#user,
@@ -121,7 +124,7 @@ class TemporaryServer {
       stdio: ['pipe', 'ignore', 'ignore'],
     })
     this.#process.stdin?.on('error', () => {})
-    await this.#ready(log)
+    await this.#ready(log, before)
   }
 
   async stop(mode: 'fast' | 'immediate'): Promise<void> {
@@ -138,17 +141,23 @@ class TemporaryServer {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  async #ready(log: string): Promise<void> {
+  /** Waits for the status to say so; `before` is what a server that was killed left there. */
+  async #ready(log: string, before: string): Promise<void> {
     const giveUpAt = Date.now() + startTimeoutMs
-    const file = join(this.folder, 'data', 'postmaster.pid')
     while (Date.now() < giveUpAt) {
-      // The eighth line is the status; `ready` means that clients are accepted.
-      if (existsSync(file) && readFileSync(file, 'utf8').split('\n')[7]?.trim() === 'ready') return
+      const status = this.#status()
+      // The eighth line; `ready` means that clients are accepted.
+      if (status !== before && status.split('\n')[7]?.trim() === 'ready') return
       if (this.#process?.exitCode !== null) break
       await delay(20)
     }
     const lines = existsSync(log) ? readFileSync(log, 'utf8').slice(-2000) : ''
     throw new Error(`PostgreSQL did not start: ${lines}`)
+  }
+
+  #status(): string {
+    const file = join(this.folder, 'data', 'postmaster.pid')
+    return existsSync(file) ? readFileSync(file, 'utf8') : ''
   }
 }
 
