@@ -226,8 +226,7 @@ function messagesFor(
     const { from, to } = (item && decoded[item.index]) ?? { from: 0, to: 0 }
     return to - from === 1 ? inputs[from] : undefined
   }
-  const empty: unknown[] = []
-  return empty.concat(...pieces.map((piece) => handOut(piece, inputs ?? empty, inputOf)))
+  return handOut(pieces, inputs ?? [], inputOf)
 }
 
 function checkBudget(budget: number | undefined): void {

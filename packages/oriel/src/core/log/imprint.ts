@@ -58,8 +58,25 @@ export class Imprint {
         const value = values[index]
         if (value !== own[index] && !this.#replace(index, value)) return false
       }
-      return isUnchanged(this.#arrays) && this.#shapes.every(isUnchanged)
+      return this.#isUnchanged()
     })
+  }
+
+  /** Whether its values are as they were. */
+  isUnchanged(): boolean {
+    return orFalse(() => this.#isUnchanged())
+  }
+
+  /** Forgets all but the first values. */
+  truncate(length: number): void {
+    const start = this.#starts.slice(length).find((one) => one !== undefined)
+    if (start !== undefined) this.#cut(start)
+    this.#values.length = length
+    this.#starts.length = length
+  }
+
+  #isUnchanged(): boolean {
+    return isUnchanged(this.#arrays) && this.#shapes.every(isUnchanged)
   }
 
   #press(value: unknown): boolean {

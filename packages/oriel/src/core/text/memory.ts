@@ -78,6 +78,8 @@ export interface MemoryText {
 export class Memory {
   readonly #lines = new Map<string, Line>()
   readonly #sightings = new Map<string, Sighting>()
+  /** Of every value seen its `ends`: most parts of a value are ruled out by theirs, before they are cut out and hashed. */
+  readonly #ends = new Set<number>()
   readonly #counter: Counter
   #read = 0
 
@@ -92,14 +94,15 @@ export class Memory {
       const [text, from, at, weight] = row
       const seq = seqIn(at)
       if (typeof text === 'string' && typeof from === 'string' && !isWithdrawn(seq)) {
-        this.#keep(text, { from, seq, weight: Number(weight), source: sourceIn(row, isWithdrawn) })
+        const source = sourceIn(row, isWithdrawn)
+        this.#keep(text, { from, seq, weight: Number(weight), source }, rowsRead.get(row))
       }
     }
     for (const [value, uses, lastUse, lastSeen, at] of rowsOf(data.values)) {
       const seq = seqIn(at)
       if (typeof value !== 'string' || isWithdrawn(seq)) continue
       const counts = { uses: Number(uses), lastUse: Number(lastUse), lastSeen: Number(lastSeen) }
-      this.#sightings.set(value, { ...counts, seq })
+      this.#setSighting(value, { ...counts, seq })
     }
   }
 
@@ -107,16 +110,15 @@ export class Memory {
   add(entry: MessageEntry, source?: SourceName): void {
     const isOwn = entry.role === 'assistant'
     const seen = new Set<string>()
-    for (const text of textsOf(entry.blocks)) {
-      for (const piece of piecesOf(text)) {
-        const values = valuesOf(piece)
-        for (const value of values) seen.add(value)
-        if (values.length > 0 && /\p{L}/u.test(piece)) {
-          const weight = isOwn ? ownWeight : 1
-          this.#keep(piece, { from: entry.id, seq: entry.seq, weight, source }, values)
-        }
+    const weight = isOwn ? ownWeight : 1
+    for (const { text, values } of chunksOf(entry.blocks)) {
+      for (const value of values) seen.add(value)
+      if (/\p{L}/u.test(text)) {
+        this.#keep(text, { from: entry.id, seq: entry.seq, weight, source }, { values })
       }
     }
+    // It has left the view: its values are not asked for again.
+    known.delete(entry.blocks)
     // What an answer tells the user is known to both; what stands around calls is the agent's own work.
     const isTold = isOwn && !entry.blocks.some(isCall)
     for (const value of seen) this.#see(value, entry, { isUsed: isOwn, isSeen: !isOwn || isTold })
@@ -143,7 +145,7 @@ export class Memory {
   #keep(
     text: string,
     { from, seq, weight, source }: Pick<Line, 'from' | 'seq' | 'weight' | 'source'>,
-    values?: readonly string[],
+    { values = valuesOf(text), counter, tokens }: Partial<ReadRow> = {},
   ): void {
     const known = this.#lines.get(text)
     const at = this.#read++
@@ -153,8 +155,11 @@ export class Memory {
       this.#lines.set(text, { ...known, from, seq, at, source, weight: heavier })
       return
     }
-    const tokens = this.#counter.count(text) + 1
-    const line = { text, values: values ?? valuesOf(text), tokens, from, seq, at, weight, source }
+    const isCounted = tokens !== undefined && counter === this.#counter
+    const line = {
+      ...{ text, values, from, seq, at, weight, source },
+      tokens: isCounted ? tokens : this.#counter.count(text) + 1,
+    }
     this.#lines.set(text, line)
   }
 
@@ -170,7 +175,43 @@ export class Memory {
       known.lastUse = Math.max(known.lastUse, step)
     }
     if (isSeen) known.lastSeen = Math.max(known.lastSeen, step)
-    this.#sightings.set(value, known)
+    this.#setSighting(value, known)
+  }
+
+  #setSighting(value: string, sighting: Sighting): void {
+    this.#sightings.set(value, sighting)
+    this.#ends.add(endsOf(value, 0, value.length))
+  }
+
+  /** The values that stand inside a value and begin and end with a word: `models/query.py` and `query` in `db/models/query.py`. */
+  #valuesInside(value: string): readonly string[] {
+    const inside: string[] = []
+    const words = wordsIn(value)
+    if (words.length > 2 * mostWords) return inside
+    for (let first = 0; first < words.length; first += 2) {
+      const from = words[first] as number
+      for (let last = first + 1; last < words.length; last += 2) {
+        const to = words[last] as number
+        if (to - from < value.length && to - from >= shortest) {
+          this.#addIfSeen(inside, value, { from, to })
+        }
+        // A path inside a path may begin with its slash.
+        if (from > 1 && value[from - 1] === '/') {
+          this.#addIfSeen(inside, value, { from: from - 1, to })
+        }
+      }
+    }
+    return inside
+  }
+
+  #addIfSeen(
+    inside: string[],
+    value: string,
+    { from, to }: { readonly from: number; readonly to: number },
+  ): void {
+    if (!this.#ends.has(endsOf(value, from, to))) return
+    const part = value.slice(from, to)
+    if (this.#sightings.has(part)) inside.push(part)
   }
 
   /** These values, and those of this memory that stand inside them: who reads the longer one reads them too. */
@@ -178,7 +219,7 @@ export class Memory {
     const all = new Set<string>()
     for (const value of values) {
       all.add(value)
-      for (const part of partsOf(value)) if (this.#sightings.has(part)) all.add(part)
+      for (const part of this.#valuesInside(value)) all.add(part)
     }
     return all
   }
@@ -237,21 +278,26 @@ export class Memory {
     shown: ReadonlySet<string>,
     budget: number,
   ): readonly string[] {
-    const ranked: { readonly value: string; readonly own: number }[] = []
+    // Most values share their score with many others.
+    const byScore = new Map<number, string[]>()
     for (const value of this.#sightings.keys()) {
       const own = shown.has(value) ? 0 : score(value)
-      if (own > 0) ranked.push({ value, own })
+      if (own <= 0) continue
+      const alike = byScore.get(own)
+      if (alike === undefined) byScore.set(own, [value])
+      else alike.push(value)
     }
-    ranked.sort((a, b) => b.own - a.own || (a.value < b.value ? -1 : 1))
     const bare: string[] = []
     const inner = new Set<string>()
     let left = budget
-    for (const { value } of ranked) {
-      if (inner.has(value)) continue
-      left -= this.#counter.count(` ${value}`)
-      if (left < 0) break
-      bare.push(value)
-      for (const part of partsOf(value)) inner.add(part)
+    for (const own of [...byScore.keys()].sort((a, b) => b - a)) {
+      for (const value of byScore.get(own)?.sort() ?? []) {
+        if (inner.has(value)) continue
+        left -= this.#counter.count(` ${value}`)
+        if (left < 0) return bare.filter((one) => !inner.has(one))
+        bare.push(value)
+        for (const part of this.#valuesInside(value)) inner.add(part)
+      }
     }
     return bare.filter((value) => !inner.has(value))
   }
@@ -288,11 +334,26 @@ export class Memory {
       // Shown lines come first.
       shown: chosen.length,
       bare: [...bare],
-      lines: pool.map(rowOf),
+      lines: pool.map((line) => this.#rowOf(line)),
       values,
     }
   }
+
+  #rowOf({ text, from, seq, weight, source, values, tokens }: Line): Json[] {
+    const row = [text, from, seq, weight]
+    const named = source === undefined ? row : [...row, source.name, source.seq]
+    rowsRead.set(named, { values, tokens, counter: this.#counter })
+    return named
+  }
 }
+
+/** What a row of data says, as it was read when the row was made. */
+interface ReadRow extends Pick<Line, 'values' | 'tokens'> {
+  readonly counter: Counter
+}
+
+/** Cache: the next memory of the same process gets the same rows. */
+const rowsRead = new WeakMap<readonly unknown[], ReadRow>()
 
 /** The text of an earlier memory without content from withdrawn messages. */
 export function memoryTextWithout(data: Json | undefined, isWithdrawn: IsWithdrawn): string {
@@ -312,20 +373,32 @@ export function memoryTextWithout(data: Json | undefined, isWithdrawn: IsWithdra
   return textOfMemory(chosen, open)
 }
 
-/** Cache: messages are immutable, so their values are extracted once. */
-const known = new WeakMap<readonly Block[], readonly string[]>()
+/** A chunk of text that has values. */
+interface Chunk {
+  readonly text: string
+  readonly values: readonly string[]
+}
 
-/** The values in the given blocks. */
-export function valuesShown(blocks: readonly Block[]): readonly string[] {
-  const found = known.get(blocks)
-  if (found !== undefined) return found
-  const values = new Set<string>()
+/** Cache: messages are immutable, and each is read at every fold while the view shows it, and once when it leaves. */
+const known = new WeakMap<readonly Block[], readonly Chunk[]>()
+
+function chunksOf(blocks: readonly Block[]): readonly Chunk[] {
+  const read = known.get(blocks)
+  if (read !== undefined) return read
+  const chunks: Chunk[] = []
   for (const text of textsOf(blocks)) {
-    for (const piece of piecesOf(text)) for (const value of valuesOf(piece)) values.add(value)
+    for (const piece of piecesOf(text)) {
+      const values = valuesOf(piece)
+      if (values.length > 0) chunks.push({ text: piece, values })
+    }
   }
-  const all = [...values]
-  known.set(blocks, all)
-  return all
+  known.set(blocks, chunks)
+  return chunks
+}
+
+/** The values in the given blocks, some more than once. */
+export function valuesShown(blocks: readonly Block[]): readonly string[] {
+  return chunksOf(blocks).flatMap(({ values }) => values)
 }
 
 function likelihood(value: string, sighting: Sighting | undefined, step: number): number {
@@ -367,11 +440,6 @@ function rank(
     .map((line) => ({ line, gain: gain(line) }))
     .filter((ranked) => ranked.gain > 0)
     .sort((a, b) => b.gain - a.gain || b.line.seq - a.line.seq)
-}
-
-function rowOf({ text, from, seq, weight, source }: Line): Json[] {
-  const row = [text, from, seq, weight]
-  return source === undefined ? row : [...row, source.name, source.seq]
 }
 
 function nameOf({ from, source }: Pick<Line, 'from' | 'source'>): string {
@@ -466,13 +534,14 @@ const quoted = /"([^"]{6,60})"|'([^']{6,60})'|`([^`]{6,60})`/g
 /** The distinct values of one chunk, in order. */
 export function valuesOf(piece: string): readonly string[] {
   const found = new Set<string>()
-  for (const [match] of piece.matchAll(pattern)) {
+  for (const match of piece.match(pattern) ?? []) {
     // Tools that print lines with their numbers put a mark behind these.
-    const value = match.replaceAll(/^-+|-+$/g, '')
+    const value = match.includes('-') ? match.replaceAll(/^-+|-+$/g, '') : match
     if (value.length >= shortest && value.length <= longest && isSignificant(value))
       found.add(value)
   }
-  for (const [value] of piece.matchAll(definition)) found.add(value)
+  for (const value of piece.match(definition) ?? []) found.add(value)
+  if (!/["'`]/.test(piece)) return [...found]
   for (const [, double, single, back] of piece.matchAll(quoted)) {
     const phrase = (double ?? single ?? back ?? '').trim()
     if (/\W|[A-Z]/.test(phrase)) found.add(phrase)
@@ -498,22 +567,28 @@ function isName(value: string): boolean {
 /** A value with more words than this is not taken apart. */
 const mostWords = 12
 
-/** What stands inside a value and begins and ends with a word: `models/query.py` and `query` in `db/models/query.py`. */
-function partsOf(value: string): readonly string[] {
-  const words = [...value.matchAll(/\w+/g)].map(({ index, 0: word }) => [
-    index,
-    index + word.length,
-  ])
-  if (words.length > mostWords) return []
-  const parts: string[] = []
-  words.forEach(([from = 0], first) => {
-    for (const [, to = 0] of words.slice(first)) {
-      if (to - from < value.length && to - from >= shortest) parts.push(value.slice(from, to))
-      // A path inside a path may begin with its slash.
-      if (from > 1 && value[from - 1] === '/') parts.push(value.slice(from - 1, to))
-    }
-  })
-  return parts
+/** Where each word begins and ends, one after the other. */
+function wordsIn(value: string): readonly number[] {
+  const words: number[] = []
+  let isInside = false
+  for (let index = 0; index < value.length; index++) {
+    if (isWordUnit(value.charCodeAt(index)) === isInside) continue
+    words.push(index)
+    isInside = !isInside
+  }
+  if (isInside) words.push(value.length)
+  return words
+}
+
+/** Letters of ASCII, digits and the underscore. */
+function isWordUnit(unit: number): boolean {
+  const lower = unit | 0x20
+  return (lower >= 0x61 && lower <= 0x7a) || (unit >= 0x30 && unit <= 0x39) || unit === 0x5f
+}
+
+/** Length, first and last unit of a part, in one number. */
+function endsOf(value: string, from: number, to: number): number {
+  return ((to - from) << 14) ^ (value.charCodeAt(from) << 7) ^ value.charCodeAt(to - 1)
 }
 
 /**
@@ -550,5 +625,6 @@ function cutOf(line: string): number {
 }
 
 function collapse(piece: string): string {
-  return piece.replaceAll(/\s+/g, ' ').trim()
+  const isCollapsed = !/\s\s|[^\S ]/.test(piece)
+  return (isCollapsed ? piece : piece.replaceAll(/\s+/g, ' ')).trim()
 }
