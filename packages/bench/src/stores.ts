@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { conversationOf, turnOf } from './agent.ts'
-import { type ChatMessage, readCorpus } from './conversations.ts'
+import { type ChatMessage, type Conversation, readCorpus } from './conversations.ts'
 import { fileSystemOf, fsyncContender, RawTable, withFolder } from './disk.ts'
 import { type Contender, race, type Timing } from './harness.ts'
 import { openingTable } from './opening.ts'
@@ -138,7 +138,16 @@ async function sizeTable(folder: string): Promise<Table> {
   raw.close()
   const payload = bytesOf(lists.flat())
   const played = bytesOf(conversationOf(playedMessages))
-  for (const [policy, file] of Object.entries(playedFiles)) await play(join(folder, file), policy)
+  const steps = [...stepsOf(playedMessages)]
+  for (const [policy, file] of Object.entries(playedFiles)) {
+    await play(join(folder, file), policy, [steps])
+  }
+  const some = someOfEach(conversations)
+  await play(
+    join(folder, recordedFile),
+    'recommended',
+    some.map(({ messages }) => messages.map((message) => [message])),
+  )
   const row = (what: string, file: string, bytes: number): Row => {
     const size = statSync(join(folder, file)).size
     return {
@@ -160,6 +169,11 @@ async function sizeTable(folder: string): Promise<Table> {
           played,
         ),
       ),
+      row(
+        `sqliteStore: ${some.length} ${name}, a view a step, recommended, indexed`,
+        recordedFile,
+        bytesOf(some.flatMap(({ messages }) => messages)),
+      ),
     ],
     notes: [
       'Payload: the messages as JSON in UTF-8. Files after closing, when the write log is empty.',
@@ -173,20 +187,48 @@ const playedFiles: Readonly<Record<string, string>> = {
   recommended: 'played-recommended.db',
 }
 
-/** A thread with a view at every step, in the file, with all of it in the search index. */
-async function play(path: string, policy: string): Promise<void> {
-  const store = sqliteStore(path)
-  const thread = await openThread({ id: 'played', tenant, store, policy: policy as PolicyInput })
+const recordedFile = 'played-recorded.db'
+const ofEachSource = 6
+const leastMessages = 20
+
+/** The first conversations of each source that are long enough to be reduced. */
+function someOfEach(conversations: readonly Conversation[]): readonly Conversation[] {
+  const taken = new Map<string, number>()
+  return conversations.filter(({ source = '', messages }) => {
+    const count = taken.get(source) ?? 0
+    if (count === ofEachSource || messages.length <= leastMessages) return false
+    taken.set(source, count + 1)
+    return true
+  })
+}
+
+function* stepsOf(least: number): Generator<readonly ChatMessage[]> {
   let messages = 0
-  for (let turn = 0; messages < playedMessages; turn++) {
+  for (let turn = 0; messages < least; turn++) {
     for (const step of turnOf(turn)) {
-      await thread.append(step, { format: 'openai-chat' })
-      await thread.view()
+      yield step
       messages += step.length
     }
-    progress(`stores: playing ${messages} of ${playedMessages} messages`)
   }
-  await thread.search('retry the total')
+}
+
+/** A thread for each conversation, with a view at every step, in the file, with all of it in the search index. */
+async function play(
+  path: string,
+  policy: string,
+  conversations: readonly (readonly (readonly ChatMessage[])[])[],
+): Promise<void> {
+  const store = sqliteStore(path)
+  for (const [index, steps] of conversations.entries()) {
+    const id = `played-${index}`
+    const thread = await openThread({ id, tenant, store, policy: policy as PolicyInput })
+    for (const step of steps) {
+      await thread.append(step, { format: 'openai-chat' })
+      await thread.view()
+    }
+    progress(`stores: played ${index + 1} of ${conversations.length} conversations`)
+    await thread.search('retry the total')
+  }
   await store.close()
 }
 

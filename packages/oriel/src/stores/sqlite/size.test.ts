@@ -112,6 +112,50 @@ it.each([
   },
 )
 
+/** An edit of a rule, with a long text. */
+function editAt(seq: number, rule: string, text: string): Entry {
+  return {
+    ...{
+      rule,
+      form: 'dropped',
+      target: { ranges: [[1, 1]] },
+      text,
+      reason: 'the limit is reached',
+    },
+    ...{
+      tokensBefore: 9000,
+      tokensAfter: 3000,
+      type: 'edit',
+      id: `e${seq}` as EntryId,
+      seq,
+      at: 0,
+    },
+    epoch: `p${seq}`,
+  }
+}
+
+it('[SQ6] a checkpoint is kept as what differs from the one before it, whatever long edits stand between them', async () => {
+  const lines = Array.from({ length: 200 }, (_, index) => wordsOf(index, 12))
+  const checkpoints = Array.from({ length: 30 }, (_, index) => lines.slice(index, index + 150))
+  const entries = checkpoints.flatMap((shown, index): Entry[] => [
+    editAt(3 * index + 1, 'compaction', shown.join('\n')),
+    editAt(3 * index + 2, 'deduplication', wordsOf(1000 + index, 2000)),
+    editAt(3 * index + 3, 'toolOutput', wordsOf(2000 + index, 2000)),
+  ])
+  const others = entries.filter((_, index) => index % 3 > 0)
+  const sizeOf = async (name: string, all: readonly Entry[]): Promise<number> => {
+    const store = sqliteStore(join(directory, name))
+    for (const [index, entry] of all.entries()) {
+      await store.append({ tenant: 'acme', thread: 't' }, [{ ...entry, seq: index + 1 }], index)
+    }
+    await store.close()
+    return statSync(join(directory, name)).size
+  }
+  const whole = checkpoints.reduce((sum, shown) => sum + shown.join('\n').length, 0)
+  const added = (await sizeOf('all.db', entries)) - (await sizeOf('others.db', others))
+  expect(added).toBeLessThan(whole / 8)
+})
+
 describeRecorded('recorded conversations', ({ files }) => {
   it('need at most twice their size', async () => {
     const threads = files

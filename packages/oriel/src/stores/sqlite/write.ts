@@ -39,11 +39,13 @@ export interface ValueChange {
 
 /** How far back a row is looked for that the next one may repeat. */
 const maxBack = 4096
+/** Characters with which two rows of a kind begin alike: an edit begins with its rule and its form. */
+const alikeLength = 32
 /** How far a row may stand behind the one it follows. */
 const maxLead = 256
 
 /** Characters of a snapshot that is compressed. */
-const maxPackedSnapshot = 512 * 1024
+const maxPackedSnapshot = 2 * 1024 * 1024
 
 /** The id in `uses` that stands for a blob which no entry names yet. */
 const waiting = 0
@@ -63,7 +65,7 @@ const sql = {
   newestPacked: `select seq, packed from entries
     where thread = ? and seq < ? and seq > ? and type = ? and packed is not null order by seq desc limit 1`,
   alike: `select seq from entries where thread = ? and seq < ? and seq > ? and type = ? and length(packed) > 1024
-    order by seq desc limit 1`,
+    order by seq desc limit 8`,
   packed: packedSql,
   newest: 'select id, header from entries order by id desc limit 1',
   entry: 'select header from entries where id = ?',
@@ -295,10 +297,18 @@ export class SqliteLog {
   #pack(thread: number, row: LogRow, body: string): Uint8Array | undefined {
     if (row.type === 'request') return packFollower(body, this.#leader(thread, row))
     if (!mayDiffer(row)) return packText(body)
-    const found = this.#statement('alike').get(thread, row.seq, row.seq - maxBack, row.type)
-    const seq = Number(found?.seq ?? 0)
-    const base = seq === 0 ? undefined : packedRow(this.#statement('packed'), thread, seq)
-    return packDifference(body, base === undefined ? undefined : { ...base, seq })
+    return packDifference(body, this.#alike(thread, row, body))
+  }
+
+  /** The newest row before that begins as this one does: edits of several rules stand in turns, and none repeats those of another. */
+  #alike(thread: number, { seq, type }: LogRow, body: string): PackedBase | undefined {
+    const found = this.#statement('alike').all(thread, seq, seq - maxBack, type)
+    for (const row of found) {
+      const base = packedRow(this.#statement('packed'), thread, Number(row.seq))
+      const isAlike = base?.text.startsWith(body.slice(0, alikeLength)) === true
+      if (isAlike) return { ...base, seq: Number(row.seq) }
+    }
+    return undefined
   }
 
   /** The row that the newest one of this kind follows, or that one itself; after a while another one leads. */

@@ -97,14 +97,14 @@ export function mayDiffer({ type, body = '' }: Pick<LogRow, 'type' | 'body'>): b
   return type === 'edit' && body.length >= minDifferenceLength
 }
 
-/** The text as what differs from another, where that is shorter by half than the text alone; else as `packText` does. */
+/** The text as what differs from another, where that is shorter by a quarter than the text alone; else as `packText` does. */
 export function packDifference(text: string, base: PackedBase | undefined): Uint8Array | undefined {
   const whole = packText(text)
   if (base === undefined || base.depth >= maxDepth) return whole
   const { steps, added } = differenceOf(base.text, text)
   const json = JSON.stringify([base.seq, base.depth + 1, steps, added])
   const body = packText(json) ?? Buffer.concat([Buffer.of(plain), Buffer.from(json)])
-  const least = (whole?.length ?? Buffer.byteLength(text)) / 2
+  const least = (whole?.length ?? Buffer.byteLength(text)) * 0.75
   return body.length < least ? Buffer.concat([Buffer.of(difference), body]) : whole
 }
 
