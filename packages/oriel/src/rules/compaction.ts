@@ -149,37 +149,26 @@ export type CompactionPlan =
   | { readonly state: 'idle'; readonly tokens: number }
   | { readonly state: 'hopeless'; readonly fixedTokens: number; readonly limit: number }
 
+type PlanContext = Pick<
+  RuleContext,
+  'frameTokens' | 'measured' | 'planned' | 'window' | 'memory' | 'contextWindow'
+>
+
 /** What automatic compaction would do now. Pure. */
 export function planCheckpoint(
   state: State,
   settings: CompactionSettings,
-  context: Pick<
-    RuleContext,
-    'frameTokens' | 'measured' | 'planned' | 'window' | 'memory' | 'contextWindow'
-  >,
+  context: PlanContext,
 ): CompactionPlan {
-  const { auto = defaults.auto, maxMessages = defaults.maxMessages } = settings
-  const { window, memory } = context
-  if (!auto) return { state: 'idle', tokens: 0 }
-  const own =
-    window === undefined
-      ? limitOf(settings, context.contextWindow)
-      : window.high + context.frameTokens
-  if (own > 0 && isSurelyBelow(own, state, context)) return { state: 'idle', tokens: 0 }
-  const limit = window === undefined ? own : own + fixedIn(state)
-  const { planned } = context
-  const tokens = limit === 0 ? 0 : requestTokens(state, planned, context)
-  const isReached =
-    limit === 0
-      ? maxMessages > 0 && remaining(state, planned).length >= maxMessages
-      : tokens >= limit
+  const { tokens, limit, isReached } = atLimit(state, settings, context)
   if (!isReached) return { state: 'idle', tokens }
-  const fixedTokens = context.frameTokens + fixedIn(state)
+  const { window, memory, planned, frameTokens } = context
+  const fixedTokens = frameTokens + fixedIn(state)
   if (limit > 0 && fixedTokens >= limit) return { state: 'hopeless', fixedTokens, limit }
   // What is folded is weighed by our own counter, so the limit is put into its tokens.
-  const scale =
-    limit === 0 ? 1 : requestTokens(state, planned, { frameTokens: context.frameTokens }) / tokens
+  const scale = limit === 0 ? 1 : requestTokens(state, planned, { frameTokens }) / tokens
   const leastGain = limit * scale * gainShare
+  const { maxMessages = defaults.maxMessages } = settings
   const [edit] = checkpoint(state, settings, {
     limit: limit * scale || Infinity,
     fixedTokens,
@@ -200,6 +189,37 @@ export function planCheckpoint(
   const what = `folding ${folded} messages (${edit.tokensBefore - edit.tokensAfter} tokens)`
   const reason = `${edit.reason}; ${what} ${savingOf(edit, tokens, price)}`
   return { state: 'due', edit: { ...edit, reason }, tokens }
+}
+
+/** Whether a conversation has reached its limit: where it has not, no checkpoint is due. A small part of the work of planning one. */
+export function isLimitReached(
+  state: State,
+  settings: CompactionSettings,
+  context: PlanContext,
+): boolean {
+  return atLimit(state, settings, context).isReached
+}
+
+/** The conversation beside its limit; a limit of 0 tokens is one of messages. */
+function atLimit(
+  state: State,
+  settings: CompactionSettings,
+  context: PlanContext,
+): { readonly tokens: number; readonly limit: number; readonly isReached: boolean } {
+  const { auto = defaults.auto, maxMessages = defaults.maxMessages } = settings
+  const { window, frameTokens, contextWindow } = context
+  const own = window === undefined ? limitOf(settings, contextWindow) : window.high + frameTokens
+  const limit = window === undefined ? own : own + fixedIn(state)
+  if (!auto || (own > 0 && isSurelyBelow(own, state, context))) {
+    return { tokens: 0, limit, isReached: false }
+  }
+  const { planned } = context
+  if (limit > 0) {
+    const tokens = requestTokens(state, planned, context)
+    return { tokens, limit, isReached: tokens >= limit }
+  }
+  const isReached = maxMessages > 0 && remaining(state, planned).length >= maxMessages
+  return { tokens: 0, limit, isReached }
 }
 
 /** The steps for which the reason of a fold says what it saves. */

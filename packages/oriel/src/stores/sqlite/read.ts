@@ -33,9 +33,9 @@ export interface ThreadState extends ThreadInfo, ThreadRow {
   readonly key: ThreadKey
 }
 
-/** A page ends after this many entries or characters: the event loop is held for a few milliseconds at most. */
+/** A page ends after this many entries or characters. Whoever reads it also parses, hashes and counts it before others have their turn: some 10 ms. */
 const pageEntries = 256
-const pageCharacters = 1024 * 1024
+const pageCharacters = 256 * 1024
 
 const threadColumns =
   'id, tenant, thread, version, head, salt, bytes, created_at as createdAt, updated_at as updatedAt'

@@ -133,7 +133,8 @@ export class CheckpointSchedule {
     const around = this.#around(now, journal)
     const isBehind = (): boolean =>
       own.hasSummarizer && !waitsForJobs(now.policy) && this.#fits(now, around)
-    const isNext = !isAskedAgain(now, journal) && compactor.isDue(now.policy, around) && !isBehind()
+    const isNext =
+      !isAskedAgain(now, journal) && compactor.mayBeDue(now.policy, around) && !isBehind()
     if (limit === undefined && !isNext) return journal
     const target = copy ?? Journal.copyOf(journal)
     const rehearsal = copy === undefined ? own.rehearsal(target) : compactor

@@ -13,6 +13,7 @@ import {
   type CompactionPlan,
   type CompactionSettings,
   checkpoint,
+  isLimitReached,
   limitOf,
   mustWait,
   planCheckpoint,
@@ -117,17 +118,24 @@ export class Compactor {
     return true
   }
 
-  /** Whether the policy's limit is reached, and a checkpoint would make room. */
-  isDue(policy: Policy, around: CompactionSurroundings): boolean {
-    return this.#plan(policy, around)?.state === 'due'
+  /** Whether the policy's limit is reached, so that a checkpoint may be due: to know it, one must be written. */
+  mayBeDue({ compaction }: Policy, around: CompactionSurroundings): boolean {
+    const { state } = this.#journal
+    return this.#mayPlan(compaction, around) && isLimitReached(state, compaction, around)
   }
 
   #plan({ compaction }: Policy, around: CompactionSurroundings): CompactionPlan | undefined {
     const { state } = this.#journal
-    if (compaction === undefined || isStopped(state)) return undefined
-    return mustWait(state, compaction, around)
-      ? undefined
-      : planCheckpoint(state, compaction, around)
+    return this.#mayPlan(compaction, around) ? planCheckpoint(state, compaction, around) : undefined
+  }
+
+  #mayPlan(
+    compaction: CompactionSettings | undefined,
+    around: CompactionSurroundings,
+  ): compaction is CompactionSettings {
+    const { state } = this.#journal
+    if (compaction === undefined || isStopped(state)) return false
+    return !mustWait(state, compaction, around)
   }
 
   /** Starts a checkpoint that was asked for, whatever the limit says; false when nothing can give way. */
