@@ -74,6 +74,6 @@ describe('completion', () => {
 
   it('[CP2] names the command that was probably meant', async () => {
     expect((await oriel('inspct')).err).toContain('did you mean oriel inspect')
-    expect((await oriel('session.jsonl')).err).toContain('oriel inspect <file>')
+    expect((await oriel('session.jsonl')).err).toContain('oriel inspect session.json')
   })
 })

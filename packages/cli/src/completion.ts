@@ -1,6 +1,7 @@
 // Shell completion: commands, options, and the values that options name. Made from the same table as the help.
 
 import { OrielError } from 'oriel/project'
+import { didYouMean } from './names.ts'
 
 export interface CompletedCommand {
   readonly name: string
@@ -22,8 +23,9 @@ type Shell = (typeof shells)[number]
 /** The script that a shell reads at its start. Throws 'invalid-option' for another shell. */
 export function completionScript(shell: unknown, commands: readonly CompletedCommand[]): string {
   if (!isShell(shell)) {
-    const usage = `completion needs the name of a shell: ${shells.join(', ')}.`
-    throw new OrielError('invalid-option', usage)
+    const hint = typeof shell === 'string' ? didYouMean(shell, shells) : ''
+    const usage = `completion needs the name of a shell${hint}: ${shells.join(', ')}`
+    throw new OrielError('invalid-option', `${usage}.`)
   }
   return { bash, zsh, fish }[shell](commands)
 }

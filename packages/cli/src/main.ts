@@ -4,27 +4,15 @@
 import { readFileSync } from 'node:fs'
 import { cac } from 'cac'
 import { formatNames, OrielError, presets } from 'oriel/project'
-import { type CompletedCommand, completionScript } from './completion.ts'
+import type { CompletedCommand } from './completion.ts'
 import { defaultFolder, defaultPort, defaultTop, exactMegabytes } from './defaults.ts'
 import { renderHelp } from './help.ts'
 import type { RawOptions } from './inspect/settings.ts'
 import { clean } from './render/text.ts'
 import { colorsFor, processTerminal, type Terminal } from './terminal.ts'
+import { markWord, misread, unmark } from './words.ts'
 
 type Cli = ReturnType<typeof cac>
-
-/**
- * Prefix that protects words from the parser, which drops `-` and converts ids that look like
- * numbers. No command line argument can contain a NUL.
- */
-const mark = '\0'
-
-/** Options whose values stay text. */
-const textOptions: readonly string[] = [
-  ...['--conversation', '--policy', '--prices', '--html', '--fail-if'],
-  ...['--data', '--store', '--tenant', '--thread', '--out', '--url', '--key'],
-  ...['--host', '--upstream', '--config', '--how'],
-]
 
 /** Exit code for invalid usage or unusable input. */
 const failed = 2
@@ -50,14 +38,14 @@ export async function main(
     const [word, topic] = cli.args
     const isAsking = word === undefined || word === 'help'
     if (cli.options.help === true || (command === undefined && isAsking)) {
-      await checkOptions(cli)
+      await checkOptions(cli, argv.slice(2))
       const about = command ?? (topic === undefined ? undefined : await commandNamed(cli, topic))
       stdout.write(renderHelp(cli, colorsFor(stdout, env), about))
       return 0
     }
-    if (command === undefined) throw await unknownCommand(cli, String(word))
-    await checkOptions(cli)
-    return await run(cli, command.name, terminal)
+    const { name } = command ?? (await commandNamed(cli, String(word)))
+    await checkOptions(cli, argv.slice(2))
+    return await run(cli, name, terminal)
   } catch (error) {
     stderr.write(`oriel: ${explain(error)}\n`)
     return failed
@@ -66,28 +54,9 @@ export async function main(
 
 async function commandNamed(cli: Cli, name: string): Promise<Cli['commands'][number]> {
   const command = cli.commands.find((one) => one.name === name)
-  if (command === undefined) throw await unknownCommand(cli, name)
-  return command
-}
-
-async function unknownCommand({ commands }: Cli, name: string): Promise<OrielError> {
-  const meant = await nearest(
-    name,
-    commands.map((command) => command.name),
-  )
-  const hint =
-    meant === undefined ? 'to look at a file: oriel inspect <file>' : `did you mean oriel ${meant}`
-  return new OrielError('invalid-option', `there is no command '${name}'; ${hint}.`)
-}
-
-/** The name that was probably meant: a short one allows one edit, a longer one two. */
-async function nearest(name: string, known: readonly string[]): Promise<string | undefined> {
-  const { nearestName } = await import('oriel/internal')
-  return nearestName(
-    name,
-    known.filter((one) => one.length > 1),
-    name.length < 4 ? 1 : 2,
-  )
+  if (command !== undefined) return command
+  const { unknownCommand } = await import('./mistakes.ts')
+  throw unknownCommand(cli, name)
 }
 
 /** Runs a command. Only its own modules are loaded: help and mistakes need none of them. */
@@ -95,9 +64,11 @@ async function run(cli: Cli, command: string, terminal: Terminal): Promise<numbe
   const options = optionsOf(cli)
   const { env } = terminal
   switch (command) {
-    case 'completion':
+    case 'completion': {
+      const { completionScript } = await import('./completion.ts')
       terminal.stdout.write(completionScript(filesOf(cli)[0], completed(cli)))
       return 0
+    }
     case 'doctor': {
       checkNoArguments(cli)
       const { doctor, readDoctorSettings } = await import('./doctor/index.ts')
@@ -299,18 +270,6 @@ function addKeeping(cli: Cli): void {
   }
 }
 
-function markWord(word: string, index: number, words: readonly string[]): string {
-  if (word === '-') return mark + word
-  if (textOptions.includes(words[index - 1] ?? '') && !word.startsWith('-')) return mark + word
-  const name = textOptions.find((option) => word.startsWith(`${option}=`))
-  return name === undefined ? word : `${name}=${mark}${word.slice(name.length + 1)}`
-}
-
-function unmark(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(unmark)
-  return typeof value === 'string' && value.startsWith(mark) ? value.slice(mark.length) : value
-}
-
 function optionsOf(cli: Cli): RawOptions {
   return Object.fromEntries(
     Object.entries(cli.options).map(([name, value]) => [name, unmark(value)]),
@@ -322,41 +281,17 @@ function filesOf(cli: Cli): readonly string[] {
   return [...cli.args, ...cli.options['--']].map((word) => String(unmark(word)))
 }
 
-/** Rejects unknown options, and options without their value. */
-async function checkOptions(cli: Cli): Promise<void> {
+/** Rejects unknown options, options without their value, and words that the parser would misread. */
+async function checkOptions(cli: Cli, words: readonly string[]): Promise<void> {
   const command = cli.matchedCommand ?? cli.globalCommand
+  const mistake = misread(words, cli)
+  if (mistake !== undefined) throw (await import('./mistakes.ts')).misreadError(mistake, cli)
   try {
     command.checkUnknownOptions()
     command.checkOptionValue()
   } catch (error) {
-    throw await explained(error, cli)
+    throw (await import('./mistakes.ts')).explained(error, cli)
   }
-}
-
-/** The parser's error as a sentence that says what to do. */
-async function explained(error: unknown, { matchedCommand, globalCommand }: Cli): Promise<unknown> {
-  if (!(error instanceof Error)) return error
-  const command = matchedCommand ?? globalCommand
-  const where = `${matchedCommand === undefined ? 'oriel' : `oriel ${matchedCommand.name}`} --help lists the options`
-  const [, rawName] = /option `(.+)` value is missing/.exec(error.message) ?? []
-  if (rawName !== undefined) {
-    const [option = ''] = rawName.split(' ')
-    return new OrielError('invalid-option', `${option} needs a value: ${rawName}; ${where}.`)
-  }
-  const [, given] = /Unknown option `(.+)`/.exec(error.message) ?? []
-  if (given === undefined) return error
-  if (/^-\d/.test(given)) {
-    const problem = `unknown option ${given}; a value that begins with - needs a = before it, such as --top=${given}`
-    return new OrielError('invalid-option', `${problem}.`)
-  }
-  const dashed = (name: string): string =>
-    name.replaceAll(/[A-Z]/g, (one) => `-${one.toLowerCase()}`)
-  const known = [...command.options, ...globalCommand.options].flatMap(({ names }) =>
-    names.map(dashed),
-  )
-  const meant = given.startsWith('--') ? await nearest(dashed(given.slice(2)), known) : undefined
-  const hint = meant === undefined ? '' : `, did you mean --${meant}`
-  return new OrielError('invalid-option', `unknown option ${given}${hint}; ${where}.`)
 }
 
 /** Rejects arguments of a command that takes none. */
