@@ -155,15 +155,21 @@ function completed({ commands }: Cli): readonly CompletedCommand[] {
 function addServe(cli: Cli): void {
   cli
     .command('serve', 'Manage the context of any agent: point its base_url here')
-    .option('--port <number>', `The port; else ${defaultPort}`)
-    .option('--host <name>', 'The address to listen on; else 127.0.0.1')
-    .option('--data <folder>', `Keep threads in this folder; else ${defaultFolder}`)
+    .option('--port <number>', `The port; default: ${defaultPort}`)
+    .option('--host <name>', 'The address to listen on; default: 127.0.0.1')
+    .option('--data <folder>', `Keep threads in this folder; default: ${defaultFolder}`)
     .option('--store <file or url>', 'Keep threads in this SQLite file or PostgreSQL database')
-    .option('--upstream <base url>', 'Where model calls go; else a built-in demo answers')
-    .option('--policy <preset or file>', 'What the model sees; else recommended')
-    .option('--expand [when]', 'Let models read what was shortened: auto, always, never; else auto')
+    .option('--upstream <base url>', 'Where model calls go; without it a built-in demo answers')
+    .option('--policy <preset or file>', 'What the model sees; default: recommended')
+    .option(
+      '--expand [when]',
+      'Let models read what was shortened: auto, always, never; default: auto',
+    )
     .option('--config <file>', 'Everything else: upstreams, keys, agents, limits')
-    .option('--log <format>', 'Lines on stderr: text, or json with one for each request; else text')
+    .option(
+      '--log <format>',
+      'Lines on stderr: text, or json with one for each request; default: text',
+    )
     .option('--json', 'Print the addresses as one line of JSON')
 }
 
@@ -173,8 +179,11 @@ function addConnect(cli: Cli): void {
       'connect [...agents]',
       'Send the model calls of installed coding agents through the gateway',
     )
-    .option('--how <way>', 'base-url, or plugin where the agent has a slot for one; else base-url')
-    .option('--url <address>', `The gateway; else http://127.0.0.1:${defaultPort}`)
+    .option(
+      '--how <way>',
+      'base-url, or plugin where the agent has a slot for one; default: base-url',
+    )
+    .option('--url <address>', `The gateway; default: http://127.0.0.1:${defaultPort}`)
     .option('--dry-run', 'Only show what would change')
     .option('--json', 'Print JSON, for machines')
   cli
@@ -191,9 +200,9 @@ function addInspect(cli: Cli): void {
     .option('--conversation <id or #>', 'Only this conversation of the files')
     .option('--policy <preset or file>', 'Try this policy, a preset or a JSON file, in detail')
     .option('--budget <tokens>', 'Try this budget, such as 32k')
-    .option('--format <name>', 'The format of the messages; else it is detected')
-    .option('--tokens <counter>', `o200k or estimate; else o200k up to ${exactMegabytes} MB`)
-    .option('--top <rows>', `Rows of each list; else ${defaultTop}`)
+    .option('--format <name>', 'The format of the messages; default: detected')
+    .option('--tokens <counter>', `o200k or estimate; default: o200k up to ${exactMegabytes} MB`)
+    .option('--top <rows>', `Rows of each list; default: ${defaultTop}`)
     .option('--json', 'Print JSON, for machines')
     .option('--strict', 'End with exit code 1 if structure is broken')
     .option('--no-content', 'Show no first lines of results')
@@ -207,16 +216,16 @@ function addSimulate(cli: Cli): void {
     )
     .option(
       '--policy <preset or file>',
-      'A policy to compare; may be given again; else five presets',
+      'A policy to compare; may be given again; default: five presets',
     )
-    .option('--prices <provider or model>', 'Such as openai or claude-opus-5; else anthropic')
+    .option('--prices <provider or model>', 'Such as openai or claude-opus-5; default: anthropic')
     .option('--long-cache', "The provider's longer life of the cache, at its price")
     .option('--budget <tokens>', 'Requests may have this many tokens, such as 32k')
-    .option('--format <name>', 'The format of the files; else it is detected')
-    .option('--tokens <counter>', 'o200k or estimate; else estimate')
-    .option('--rules <count>', 'Rules to state in each conversation; else 10; 0 = none')
+    .option('--format <name>', 'The format of the files; default: detected')
+    .option('--tokens <counter>', 'o200k or estimate; default: estimate')
+    .option('--rules <count>', 'Rules to state in each conversation; 0 = none; default: 10')
     .option('--summarizer', 'Simulate a summarizer and count its calls and their price')
-    .option('--workers <count>', 'Threads; else one for each core')
+    .option('--workers <count>', 'Threads; default: one for each core')
     .option('--html <file>', 'Write a report with plots and timelines')
     .option('--json', 'Print JSON, for machines')
     .option('--fail-if <condition>', 'Exit code 1 if a policy meets this: "recall<0.99"')
@@ -227,17 +236,17 @@ function addFinding(cli: Cli): void {
   const commands = [
     cli
       .command('search [...query]', 'Find messages in all threads, the best first')
-      .option('--limit <count>', 'Messages, at most; else 10')
-      .option('--thread <id>', 'Only this thread; else all'),
+      .option('--limit <count>', 'Messages, at most; default: 10')
+      .option('--thread <id>', 'Only this thread; default: all'),
     cli.command('context [...thread]', 'Show what fills the window of a thread now'),
   ]
   for (const command of commands) {
     command
-      .option('--data <folder>', `The folder of the store; else ${defaultFolder}`)
+      .option('--data <folder>', `The folder of the store; default: ${defaultFolder}`)
       .option('--store <file or url>', 'A SQLite file or PostgreSQL instead of it')
-      .option('--tenant <name>', 'Only this tenant; else all')
+      .option('--tenant <name>', 'Only this tenant; default: all')
       .option('--url <address>', 'Ask a gateway that runs: http://127.0.0.1:4141')
-      .option('--key <key>', 'Its API key; else ORIEL_KEY')
+      .option('--key <key>', 'Its API key; default: ORIEL_KEY')
       .option('--json', 'Print JSON, for machines')
   }
 }
@@ -252,21 +261,24 @@ function addKeeping(cli: Cli): void {
       .option('--json', 'Print JSON, for machines'),
     cli
       .command('export', 'Write threads as JSONL, a hash with every entry')
-      .option('--out <file>', 'The file to write; else, or with -, standard output')
+      .option('--out <file>', 'The file to write (default, or -: standard output)')
       .option('--until <seq>', 'Only up to this entry, of one thread')
       .option('--json', 'Print the summary as JSON, for machines'),
     cli
       .command('import <...files>', 'Read exports, or histories in a format that inspect reads')
-      .option('--format <name>', 'The format of a history; else it is detected')
+      .option('--format <name>', 'The format of a history; default: detected')
       .option('--json', 'Print JSON, for machines'),
   ]
   for (const command of commands) {
     const isImport = command.name === 'import'
     command
-      .option('--data <folder>', `The folder of the store; else ${defaultFolder}`)
+      .option('--data <folder>', `The folder of the store; default: ${defaultFolder}`)
       .option('--store <file or url>', 'A SQLite file or PostgreSQL instead of it')
-      .option('--tenant <name>', isImport ? 'Import for this tenant' : 'Only this tenant; else all')
-      .option('--thread <id>', isImport ? 'Import under this id' : 'Only this thread; else all')
+      .option(
+        '--tenant <name>',
+        isImport ? 'Import for this tenant' : 'Only this tenant; default: all',
+      )
+      .option('--thread <id>', isImport ? 'Import under this id' : 'Only this thread; default: all')
   }
 }
 
