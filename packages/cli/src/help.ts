@@ -66,8 +66,8 @@ const abouts: Readonly<Record<string, readonly string[]>> = {
   ],
   inspect: [
     'Reads recorded conversations, from files, folders or standard input (-): messages of OpenAI chat,',
-    'OpenAI Responses, Anthropic, the AI SDK and LangChain, as one JSON value or as JSONL. Sends',
-    'nothing and changes nothing. Guide: docs/guides/inspect.md',
+    'OpenAI Responses, Anthropic, Gemini, the AI SDK and LangChain, as one JSON value or as JSONL.',
+    'Sends nothing and changes nothing. Guide: docs/guides/inspect.md',
   ],
   simulate: [
     'Makes every request that a recorded agent would have sent, under each policy, and bills it with a',

@@ -245,6 +245,25 @@ describe('oriel inspect', () => {
     await expect(stdout).toMatchFileSnapshot('golden/coding-agent.txt')
   })
 
+  it('reads a request body of Gemini, as simulate and import do', async () => {
+    const contents = [
+      { role: 'user', parts: [{ text: 'Read a.' }] },
+      { role: 'model', parts: [{ functionCall: { id: 'c', name: 'read', args: {} } }] },
+      {
+        role: 'user',
+        parts: [{ functionResponse: { id: 'c', name: 'read', response: { a: 1 } } }],
+      },
+      { role: 'model', parts: [{ text: 'Done.' }] },
+    ]
+    const file = fileOf('gemini.json', { systemInstruction: { parts: [] }, contents })
+    const { stdout } = await oriel(['inspect', file])
+    expect(stdout).toContain('format    gemini, certain')
+    expect(stdout).toMatch(/read +1 /)
+    expect((await oriel(['simulate', file])).stdout).toContain('4 messages, 2 model calls')
+    const imported = await oriel(['import', file, '--data', join(folder, 'gemini')])
+    expect(imported.stdout).toContain('4 messages of conversation #1, gemini')
+  })
+
   it('gives each preset the cost that simulate gives it', async () => {
     interface Inspected {
       readonly savings: readonly { readonly policy?: string; readonly cost?: number }[]
