@@ -52,6 +52,13 @@ describe('completion', () => {
     expect(offered('import', 'x.json', '--format', '')).toEqual([...formatNames])
   })
 
+  it('[CP1] completes the names that a command takes', () => {
+    expect(offered('connect', 'cl')).toEqual(['claude-code'])
+    expect(offered('disconnect', 'open')).toEqual(['openclaw', 'opencode'])
+    expect(offered('completion', 'z')).toEqual(['zsh'])
+    expect(offered('help', 'sim')).toEqual(['simulate'])
+  })
+
   it('[CP1] leaves files to the shell', () => {
     expect(offered('inspect', 'sess')).toEqual([])
   })

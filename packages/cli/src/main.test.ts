@@ -91,6 +91,7 @@ describe('oriel', () => {
     expect(stdout).toContain('--no-content')
     expect(stdout).not.toContain('simulate')
     expect(await oriel(['help'])).toEqual(alone)
+    expect(await oriel(['help', 'help'])).toEqual(alone)
     expect(await oriel(['help', 'inspect'])).toEqual({ code, stdout, stderr: '' })
     for (const part of ['About', 'Options', 'Exit codes', 'Examples', 'with --strict']) {
       expect(stdout).toContain(part)

@@ -39,7 +39,8 @@ export async function main(
     const isAsking = word === undefined || word === 'help'
     if (cli.options.help === true || (command === undefined && isAsking)) {
       await checkOptions(cli, argv.slice(2))
-      const about = command ?? (topic === undefined ? undefined : await commandNamed(cli, topic))
+      const isAll = topic === undefined || topic === 'help'
+      const about = command ?? (isAll ? undefined : await commandNamed(cli, topic))
       stdout.write(renderHelp(cli, colorsFor(stdout, env), about))
       return 0
     }
@@ -66,7 +67,7 @@ async function run(cli: Cli, command: string, terminal: Terminal): Promise<numbe
   switch (command) {
     case 'completion': {
       const { completionScript } = await import('./completion.ts')
-      terminal.stdout.write(completionScript(filesOf(cli)[0], completed(cli)))
+      terminal.stdout.write(completionScript(filesOf(cli)[0], await completed(cli)))
       return 0
     }
     case 'doctor': {
@@ -140,10 +141,21 @@ const optionValues: Readonly<Record<string, readonly string[]>> = {
   '--log': ['text', 'json'],
 }
 
-function completed({ commands }: Cli): readonly CompletedCommand[] {
-  return commands.map(({ name, description, options }) => ({
+async function completed({ commands }: Cli): Promise<readonly CompletedCommand[]> {
+  const { agents } = await import('./connect/agents.ts')
+  const { shells } = await import('./completion.ts')
+  const agentNames = agents.map(({ name }) => name)
+  const names: Readonly<Record<string, readonly string[]>> = {
+    connect: agentNames,
+    disconnect: agentNames,
+    completion: shells,
+    help: commands.map(({ name }) => name),
+  }
+  const help = { name: 'help', description: 'Explain a command', options: [] }
+  return [...commands, help].map(({ name, description, options }) => ({
     name,
     description,
+    ...(names[name] === undefined ? {} : { names: names[name] }),
     options: options.map(({ rawName, description: text }) => {
       const [option = ''] = rawName.split(' ')
       const values = optionValues[option]
