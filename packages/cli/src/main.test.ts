@@ -130,6 +130,7 @@ describe('oriel', () => {
     [['--serve'], 'oriel: unknown option --serve, did you mean oriel serve.'],
     [['--pol'], 'oriel: unknown option --pol; oriel --help lists the options.'],
     [['serve', '--pol', 'x'], 'oriel: unknown option --pol, did you mean --policy; oriel serve'],
+    [['connect', '--drry-run'], 'oriel: unknown option --drry-run, did you mean --dry-run; oriel'],
     [
       ['inspect', '-json'],
       'oriel: unknown option -json, did you mean --json; oriel inspect --help',
@@ -263,6 +264,19 @@ describe('oriel inspect', () => {
     expect((await oriel(['simulate', file])).stdout).toContain('4 messages, 2 model calls')
     const imported = await oriel(['import', file, '--data', join(folder, 'gemini')])
     expect(imported.stdout).toContain('4 messages of conversation #1, gemini')
+  })
+
+  it('keeps what follows an option without a value', async () => {
+    const words = [
+      ['inspect', '--no-content', supportChat],
+      ['inspect', '--strict', supportChat],
+      ['simulate', '--long-cache', supportChat],
+      ['simulate', '--summarizer', supportChat],
+    ]
+    for (const line of words) {
+      const { stdout } = await oriel([...line, '--json'])
+      expect(stdout, line.join(' ')).not.toMatch(/"(?:isSample|sample)": true/)
+    }
   })
 
   it('gives each preset the cost that simulate gives it', async () => {

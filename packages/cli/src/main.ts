@@ -10,7 +10,7 @@ import { renderHelp } from './help.ts'
 import type { RawOptions } from './inspect/settings.ts'
 import { clean } from './render/text.ts'
 import { colorsFor, processTerminal, type Terminal } from './terminal.ts'
-import { markWord, misread, unmark } from './words.ts'
+import { misread, prepareWords, unmark } from './words.ts'
 
 type Cli = ReturnType<typeof cac>
 
@@ -29,7 +29,7 @@ export async function main(
   const { stdout, stderr, env } = terminal
   try {
     const cli = createCli()
-    cli.parse(argv.map(markWord), { run: false })
+    cli.parse(prepareWords(argv, cli), { run: false })
     if (cli.options.version === true) {
       stdout.write(`${version()}\n`)
       return 0

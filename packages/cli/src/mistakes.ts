@@ -63,7 +63,8 @@ function unknownOption(given: string, cli: Cli): OrielError {
   const known = options.flatMap(({ names }) => names.map(dashed))
   const near = nearest(name, known)
   const hint = near === undefined ? '' : `, did you mean --${near}`
-  return wrong(`unknown option ${given}${hint}`, cli)
+  const shown = given.startsWith('--') ? `--${name}` : given
+  return wrong(`unknown option ${shown}${hint}`, cli)
 }
 
 function dashed(name: string): string {

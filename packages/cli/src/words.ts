@@ -17,7 +17,24 @@ const textOptions: readonly string[] = [
   ...['--host', '--upstream', '--config', '--how'],
 ]
 
-export function markWord(word: string, index: number, words: readonly string[]): string {
+/** The words as the parser reads them rightly. */
+export function prepareWords(words: readonly string[], { commands }: Cli): string[] {
+  const flags = new Set(commands.flatMap(({ options }) => flagsAmong(options)))
+  const end = words.indexOf('--')
+  return words.map((word, index) => {
+    const isOption = end === -1 || index < end
+    // The parser takes the word behind a flag with a dash for its value, so that --dry-run codex was no dry run.
+    const isFlag = isOption && flags.has(word) && !word.startsWith('--no-')
+    if (isFlag) return `--${camelCase(word.slice(2))}`
+    return markWord(word, index, words)
+  })
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function markWord(word: string, index: number, words: readonly string[]): string {
   if (word === '-') return mark + word
   if (textOptions.includes(words[index - 1] ?? '') && !word.startsWith('-')) return mark + word
   const name = textOptions.find((option) => word.startsWith(`${option}=`))
@@ -51,7 +68,10 @@ export function misread(words: readonly string[], cli: Cli): Misread | undefined
 
 /** Options without a value, as they are written. */
 function flagsOf({ matchedCommand, globalCommand }: Cli): ReadonlySet<string> {
-  const options = [...(matchedCommand?.options ?? []), ...globalCommand.options]
+  return new Set(flagsAmong([...(matchedCommand?.options ?? []), ...globalCommand.options]))
+}
+
+function flagsAmong(options: readonly { readonly rawName: string }[]): readonly string[] {
   const flags = options.filter(({ rawName }) => !/[<[]/.test(rawName))
-  return new Set(flags.flatMap(({ rawName }) => rawName.split(/, */)))
+  return flags.flatMap(({ rawName }) => rawName.split(/, */))
 }

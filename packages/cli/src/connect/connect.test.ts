@@ -422,6 +422,14 @@ describe('connecting an agent', () => {
     expect(filesIn(home)).toEqual(once)
   })
 
+  it('[CO1] changes nothing with --dry-run, wherever it stands', async () => {
+    const { home, oriel } = inHome()
+    const behind = await oriel('connect', 'codex', '--dry-run')
+    expect(behind.out).toContain('codex: would be connected')
+    expect(await oriel('connect', '--dry-run', 'codex')).toEqual(behind)
+    expect(readdirSync(home)).toEqual([])
+  })
+
   it('[CO4] says what it does not know, and what is not there', async () => {
     const { home, oriel } = inHome()
     expect(await oriel('connect')).toMatchObject({
