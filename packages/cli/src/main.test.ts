@@ -226,7 +226,7 @@ describe('oriel', () => {
     ],
     [['inspect', 'no-such-file'], 'oriel: no-such-file: there is no such file; check the path.'],
     [['inspect', '--', '--top'], 'oriel: --top: there is no such file; check the path.'],
-  ])('refuses %j with one sentence and exit code 2', async (words, message) => {
+  ])('[CP2] refuses %j with one sentence and exit code 2', async (words, message) => {
     const { code, stdout, stderr } = await oriel(words)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr.startsWith(message)).toBe(true)
@@ -266,7 +266,7 @@ describe('oriel inspect', () => {
     expect(imported.stdout).toContain('4 messages of conversation #1, gemini')
   })
 
-  it('keeps what follows an option without a value', async () => {
+  it('[CP3] keeps what follows an option without a value', async () => {
     const words = [
       ['inspect', '--no-content', supportChat],
       ['inspect', '--strict', supportChat],
@@ -279,7 +279,7 @@ describe('oriel inspect', () => {
     }
   })
 
-  it('gives each preset the cost that simulate gives it', async () => {
+  it('[CP3] gives each preset the cost that simulate gives it', async () => {
     interface Inspected {
       readonly savings: readonly { readonly policy?: string; readonly cost?: number }[]
     }
