@@ -108,6 +108,24 @@ try {
     prints: /^1 1 1 function function\n0\nconfig.MaxTokens is -1: must be at least 0\.$/m,
   },
   {
+    name: 'oriel, CommonJS',
+    needs: [],
+    packages: ['oriel'],
+    files: {
+      'main.cjs': `const { memoryStore, openThread } = require('oriel')
+const { project } = require('oriel/project')
+const messages = [{ role: 'user', content: 'one' }]
+openThread({ store: memoryStore() }).then(async (thread) => {
+  await thread.append(messages)
+  console.log(project(messages).messages.length, (await thread.view()).messages.length)
+})
+`,
+      'main.ts': 'export {}\n',
+    },
+    main: 'main.cjs',
+    prints: /^1 1$/m,
+  },
+  {
     name: 'oriel, bundled',
     needs: ['esbuild', 'webpack', 'rollup', '@rollup/plugin-node-resolve'],
     packages: ['oriel'],
