@@ -54,7 +54,13 @@ ${table(
   published.map(({ name, engines }) => [code(name), code(engines.node)]),
 )}
 
-\`oriel/project\` needs no module of Node: browsers, edge functions, Deno and Bun. Its bundle is tested in Node without Node's globals. The tarball ran once in Deno 2.9.6 (2026-11-18): 30 projections (six presets, five formats) had the bytes of Node 24 and Node 20, and a thread with the memory store worked. Next.js 16.4.6 built with Turbopack and with webpack, \`oriel/project\` in a page and a SQLite thread in a route; the build of Turbopack was served. It was not tried in Bun, whose npm package has no binary here.
+\`oriel/project\` needs no module of Node. It gives the same bytes in a realm that has only what the web has, and in Node 20, Deno and Bun where they are installed: \`npx vitest run packages/oriel/test/bundles.test.ts\`.
+
+| platform | tried | what worked |
+| --- | --- | --- |
+| Deno 2.9.6 | 2026-11-19, from the tarball | projections, threads in memory and in SQLite (the calling thread writes) |
+| Bun 1.4.4 | 2026-11-19, from the tarball | projections, threads in memory and in SQLite |
+| Next.js 16.4.6 | 2026-11-18, Turbopack and webpack | \`oriel/project\` in a page, a SQLite thread in a route |
 
 ## Databases
 

@@ -25,6 +25,9 @@ function example(name: string, within = 'examples'): Readonly<Record<string, str
   return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, file), 'utf8')]))
 }
 
+/** What a strict project leaves out unless it asks: declarations may need it no more than they may forbid it. */
+const loose = { exactOptionalPropertyTypes: false }
+
 /** A thread with a store that has a worker. Run where no package is installed. */
 const bundledProgram = `import { openThread, project, sqliteStore } from 'oriel'
 const store = sqliteStore({ path: process.argv[2], writes: 'worker' })
@@ -100,8 +103,27 @@ try {
 }
 `,
     },
+    settings: loose,
     main: 'main.ts',
     prints: /^1 1 1 function function\n0\nconfig.MaxTokens is -1: must be at least 0\.$/m,
+  },
+  {
+    name: 'oriel, CommonJS',
+    needs: [],
+    packages: ['oriel'],
+    files: {
+      'main.cjs': `const { memoryStore, openThread } = require('oriel')
+const { project } = require('oriel/project')
+const messages = [{ role: 'user', content: 'one' }]
+openThread({ store: memoryStore() }).then(async (thread) => {
+  await thread.append(messages)
+  console.log(project(messages).messages.length, (await thread.view()).messages.length)
+})
+`,
+      'main.ts': 'export {}\n',
+    },
+    main: 'main.cjs',
+    prints: /^1 1$/m,
   },
   {
     name: 'oriel, bundled',
@@ -299,17 +321,24 @@ console.log(seen.length)
     { name: 'oriel/o200k', needs: ['gpt-tokenizer'], paths: ['o200k'] },
     { name: 'oriel/openai-agents', needs: ['@openai/agents-core'], paths: ['openai-agents'] },
     { name: 'oriel/testing', needs: ['fast-check', 'vitest'], paths: ['testing'] },
-  ].map(({ name, needs, paths }) => ({ name, needs, packages: ['oriel'], ...importing(paths) })),
+    { name: '@oriel/dsh', needs: [], paths: [] },
+    { name: '@oriel/openclaw', needs: [], paths: [] },
+  ].map(({ name, needs, paths }) => ({
+    ...{ name, needs, settings: loose },
+    ...(name.startsWith('@')
+      ? { packages: [name], ...importing([name]) }
+      : { packages: ['oriel'], ...importing(paths.map((path) => `oriel/${path}`)) }),
+  })),
 ]
 
-/** A program that imports subpaths and counts them. */
-function importing(paths: readonly string[]): Pick<Subject, 'files' | 'main' | 'prints'> {
-  const imports = paths.map((path, index) => `import * as one${index} from 'oriel/${path}'`)
-  const list = paths.map((_, index) => `one${index}`).join(', ')
+/** A program that imports modules and counts them. */
+function importing(modules: readonly string[]): Pick<Subject, 'files' | 'main' | 'prints'> {
+  const imports = modules.map((name, index) => `import * as one${index} from '${name}'`)
+  const list = modules.map((_, index) => `one${index}`).join(', ')
   const main = `${imports.join('\n')}\nconsole.log([${list}].filter((one) => Object.keys(one).length > 0).length)\n`
   return {
     files: { 'main.ts': main },
     main: 'main.ts',
-    prints: new RegExp(`^${paths.length}$`, 'm'),
+    prints: new RegExp(`^${modules.length}$`, 'm'),
   }
 }

@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import OpenAI from 'openai'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { realModel } from './command.ts'
 import { report, tryTasks } from './run.ts'
 
 interface Message {
@@ -101,7 +102,12 @@ const server = createServer(async (request, response) => {
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const text = Buffer.concat(chunks).toString('utf8')
   sizes.push(text.length)
-  const { messages, tools = [] } = JSON.parse(text) as {
+  const {
+    model,
+    messages,
+    tools = [],
+  } = JSON.parse(text) as {
+    readonly model: string
     readonly messages: readonly Message[]
     readonly tools?: readonly { readonly function: { readonly name: string } }[]
   }
@@ -117,6 +123,12 @@ const server = createServer(async (request, response) => {
   }
   const tokens = Math.round(text.length / 4)
   const usage = { prompt_tokens: tokens, completion_tokens: 5, total_tokens: tokens + 5 }
+  if (request.headers.authorization === 'Bearer wrong' || model === 'no-such-model') {
+    const isKey = model !== 'no-such-model'
+    response.writeHead(isKey ? 401 : 404, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ error: { message: isKey ? 'Bad key.' : 'No such model.' } }))
+    return
+  }
   response.writeHead(200, { 'content-type': 'application/json' })
   const choices = [{ index: 0, message, finish_reason: call === undefined ? 'stop' : 'tool_calls' }]
   response.end(
@@ -143,4 +155,64 @@ it('tries every task in both ways, and reports what was solved and used', async 
   expect(managed).toBeLessThan(0.8 * everything)
   expect(outcomes.filter(({ isSolved }) => !isSolved)).toEqual([])
   expect(report(outcomes)).toMatch(/\| house rule \| with Oriel \| 1 of 1 \| \d+ \| \d+ \| 0 % \|/)
+})
+
+interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+async function command(words: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  let [out, err] = ['', '']
+  const code = await realModel(words, {
+    env,
+    out: (text) => {
+      out += text
+    },
+    err: (text) => {
+      err += text
+    },
+  })
+  return { code, out, err }
+}
+
+describe('npm run real-model', () => {
+  const url = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+
+  it('prints a table, and beforehand what it will do', async () => {
+    const { code, out, err } = await command(['--url', url(), '--runs', '1'])
+    expect(code).toBe(0)
+    expect(out).toContain('| all | with Oriel | 3 of 3 |')
+    expect(err).toMatch(/^6 conversations with gpt-5-mini at http:.*, \$0\.25 for a million input/)
+  })
+
+  it.each([
+    [[], {}, /^real-model: There is no key: set OPENAI_API_KEY, or name a server .* --help lists/],
+    [['--modle', 'x'], {}, /^real-model: Unknown option '--modle'.* --help lists the options\.\n$/],
+    [['--runs', 'x'], {}, /^real-model: --runs must be a whole number from 1 to 100; got 'x'\./],
+    [['--url', 'x'], {}, /^real-model: --url must be the base URL of a server, such as http/],
+    [['--url', 'http://127.0.0.1:1/v1'], {}, /\nreal-model: No server answers at http:.*127/],
+    [['--url', 'here'], { OPENAI_API_KEY: 'wrong' }, /refuses the key\. Check .*Bad key\.\n$/],
+    [['--url', 'here', '--model', 'no-such-model'], {}, /has no model 'no-such-model'.*Check --m/],
+    [['--url', 'here', '--policy', 'recomended'], {}, /recomended.*did you mean 'recommended'/i],
+  ])(
+    'says in one sentence what is wrong with %j',
+    async (words, env, said) => {
+      const own = words.map((word) => (word === 'here' ? url() : word))
+      const { code, out, err } = await command(own, env as Record<string, string>)
+      expect({ code, out }).toEqual({ code: 2, out: '' })
+      expect(err).toMatch(said)
+      expect(err).not.toContain('    at ')
+    },
+    60_000,
+  )
+
+  it('explains itself', async () => {
+    const { code, out } = await command(['--help'])
+    expect(code).toBe(0)
+    for (const option of ['--model', '--url', '--runs', '--policy', '--out']) {
+      expect(out).toContain(option)
+    }
+  })
 })

@@ -1,9 +1,6 @@
 // Tries Oriel with a real model: each task with and without it, judged by its answer, with the provider's own usage.
-// `OPENAI_API_KEY=... npm run real-model -- --model gpt-5-mini`; any server that speaks chat completions: `--url http://...`.
 
-import { writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
-import OpenAI from 'openai'
+import type OpenAI from 'openai'
 import { lookupPrices, memoryStore, openThread, type PolicyInput } from 'oriel'
 import { managed } from 'oriel/openai'
 import { createTasks, system, type Task } from './tasks.ts'
@@ -17,6 +14,8 @@ export interface RunOptions {
   readonly runs?: number
   /** Model calls for one turn, at most. @default 40 */
   readonly maxSteps?: number
+  /** Called after each conversation: a run that fails later has these. */
+  readonly onOutcome?: (outcome: Outcome) => void
   readonly onProgress?: (line: string) => void
 }
 
@@ -39,13 +38,14 @@ const ways = ['everything', 'oriel'] as const
 
 /** Every task in both ways, alternating. */
 export async function tryTasks(options: RunOptions): Promise<readonly Outcome[]> {
-  const { runs = 3, onProgress = () => {} } = options
+  const { runs = 3, onOutcome = () => {}, onProgress = () => {} } = options
   const outcomes: Outcome[] = []
   for (let run = 0; run < runs; run++) {
     for (const task of createTasks(1 + run * 10)) {
       for (const way of run % 2 === 0 ? ways : ways.toReversed()) {
         const outcome = await tryTask(task, way, { ...options, run })
         outcomes.push(outcome)
+        onOutcome(outcome)
         onProgress(lineOf(outcome))
       }
     }
@@ -165,34 +165,4 @@ export function report(outcomes: readonly Outcome[]): string {
 |---|---|---|---:|---:|---:|---:|---:|
 ${rows.join('\n')}
 `
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      model: { type: 'string', default: 'gpt-5-mini' },
-      url: { type: 'string' },
-      runs: { type: 'string', default: '3' },
-      policy: { type: 'string', default: 'recommended' },
-      out: { type: 'string' },
-    },
-  })
-  if (process.env.OPENAI_API_KEY === undefined && values.url === undefined) {
-    process.stderr.write('Set OPENAI_API_KEY, or name a server with --url.\n')
-    process.exit(2)
-  }
-  const client = new OpenAI({
-    apiKey: process.env.OPENAI_API_KEY ?? 'none',
-    ...(values.url === undefined ? {} : { baseURL: values.url }),
-  })
-  const outcomes = await tryTasks({
-    client,
-    model: values.model,
-    // A wrong name is an error that lists the right ones.
-    policy: values.policy as PolicyInput,
-    runs: Number(values.runs),
-    onProgress: (line) => process.stderr.write(`${line}\n`),
-  })
-  process.stdout.write(report(outcomes))
-  if (values.out !== undefined) writeFileSync(values.out, JSON.stringify(outcomes, null, 2))
 }

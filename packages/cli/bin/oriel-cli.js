@@ -3,7 +3,9 @@
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 13)) {
-  console.error(`oriel needs Node 22.13 or newer; this is Node ${process.versions.node}.`)
+  console.error(
+    `The command oriel needs Node 22.13 or newer; this is Node ${process.versions.node}.`,
+  )
   process.exitCode = 1
 } else {
   const { main } = await import('../dist/index.js')

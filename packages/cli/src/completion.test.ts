@@ -52,6 +52,13 @@ describe('completion', () => {
     expect(offered('import', 'x.json', '--format', '')).toEqual([...formatNames])
   })
 
+  it('[CP1] completes the names that a command takes', () => {
+    expect(offered('connect', 'cl')).toEqual(['claude-code'])
+    expect(offered('disconnect', 'open')).toEqual(['openclaw', 'opencode'])
+    expect(offered('completion', 'z')).toEqual(['zsh'])
+    expect(offered('help', 'sim')).toEqual(['simulate'])
+  })
+
   it('[CP1] leaves files to the shell', () => {
     expect(offered('inspect', 'sess')).toEqual([])
   })
@@ -74,6 +81,6 @@ describe('completion', () => {
 
   it('[CP2] names the command that was probably meant', async () => {
     expect((await oriel('inspct')).err).toContain('did you mean oriel inspect')
-    expect((await oriel('session.jsonl')).err).toContain('oriel inspect <file>')
+    expect((await oriel('session.jsonl')).err).toContain('oriel inspect session.json')
   })
 })

@@ -1,12 +1,15 @@
 // Shell completion: commands, options, and the values that options name. Made from the same table as the help.
 
 import { OrielError } from 'oriel/project'
+import { didYouMean } from './names.ts'
 
 export interface CompletedCommand {
   readonly name: string
   readonly description: string
   /** With their dashes: `--json`. */
   readonly options: readonly CompletedOption[]
+  /** Its arguments to choose from, such as the names of agents. @default files */
+  readonly names?: readonly string[]
 }
 
 export interface CompletedOption {
@@ -16,14 +19,15 @@ export interface CompletedOption {
   readonly values?: readonly string[]
 }
 
-const shells = ['bash', 'zsh', 'fish'] as const
+export const shells = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof shells)[number]
 
 /** The script that a shell reads at its start. Throws 'invalid-option' for another shell. */
 export function completionScript(shell: unknown, commands: readonly CompletedCommand[]): string {
   if (!isShell(shell)) {
-    const usage = `completion needs the name of a shell: ${shells.join(', ')}.`
-    throw new OrielError('invalid-option', usage)
+    const hint = typeof shell === 'string' ? didYouMean(shell, shells) : ''
+    const usage = `completion needs the name of a shell${hint}: ${shells.join(', ')}`
+    throw new OrielError('invalid-option', `${usage}.`)
   }
   return { bash, zsh, fish }[shell](commands)
 }
@@ -34,7 +38,8 @@ function isShell(shell: unknown): shell is Shell {
 
 function bash(commands: readonly CompletedCommand[]): string {
   const cases = commands.map(
-    ({ name, options }) => `    ${name}) words='${options.map((one) => one.name).join(' ')}' ;;`,
+    ({ name, options, names = [] }) =>
+      `    ${name}) words='${options.map((one) => one.name).join(' ')}' names='${names.join(' ')}' ;;`,
   )
   const values = valuesOf(commands).map(
     ([name, words]) =>
@@ -42,7 +47,7 @@ function bash(commands: readonly CompletedCommand[]): string {
   )
   return `# oriel completion for bash. In ~/.bashrc: eval "$(oriel completion bash)"
 _oriel() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words=''
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words='' names=''
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W '${commands.map(({ name }) => name).join(' ')} --help --version' -- "$word"))
@@ -54,8 +59,11 @@ ${values.join('\n')}
   case "\${COMP_WORDS[1]}" in
 ${cases.join('\n')}
   esac
-  # Anything else is a file, which bash completes itself.
-  case "$word" in -*) COMPREPLY=($(compgen -W "$words --help" -- "$word")) ;; esac
+  # Where a command has no names to choose from, bash completes files by itself.
+  case "$word" in
+    -*) COMPREPLY=($(compgen -W "$words --help" -- "$word")) ;;
+    *) COMPREPLY=($(compgen -W "$names" -- "$word")) ;;
+  esac
 }
 complete -o default -F _oriel oriel
 `
@@ -64,12 +72,13 @@ complete -o default -F _oriel oriel
 function zsh(commands: readonly CompletedCommand[]): string {
   const quoted = (text: string): string =>
     text.replaceAll(/['[\]:\\]/g, (one) => (one === "'" ? "'\\''" : `\\${one}`))
-  const cases = commands.map(({ name, options }) => {
+  const cases = commands.map(({ name, options, names: words }) => {
+    const rest = words === undefined ? "'*:file:_files'" : `'*:name:(${words.join(' ')})'`
     const lines = options.map(({ name: option, description, values }) => {
       const chosen = values === undefined ? '' : `:value:(${values.join(' ')})`
       return `'${option}[${quoted(description)}]${chosen}'`
     })
-    return `    ${name}) _arguments ${[...lines, "'*:file:_files'"].join(' ')} ;;`
+    return `    ${name}) _arguments ${[...lines, rest].join(' ')} ;;`
   })
   const names = commands.map(({ name, description }) => `'${name}:${quoted(description)}'`)
   return `#compdef oriel
@@ -95,8 +104,11 @@ compdef _oriel oriel
 function fish(commands: readonly CompletedCommand[]): string {
   const quoted = (text: string): string =>
     `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-  const lines = commands.flatMap(({ name, description, options }) => [
+  const lines = commands.flatMap(({ name, description, options, names = [] }) => [
     `complete -c oriel -n __fish_use_subcommand -f -a ${name} -d ${quoted(description)}`,
+    ...(names.length === 0
+      ? []
+      : [`complete -c oriel -n '__fish_seen_subcommand_from ${name}' -f -a '${names.join(' ')}'`]),
     ...options.map(({ name: option, description: text, values }) => {
       const chosen = values === undefined ? '' : ` -x -a '${values.join(' ')}'`
       return `complete -c oriel -n '__fish_seen_subcommand_from ${name}' -l ${option.slice(2)} -d ${quoted(text)}${chosen}`

@@ -70,20 +70,28 @@ function fileOf(name: string, ...values: readonly unknown[]): string {
   return path
 }
 
+const commands = [
+  ...['serve', 'connect', 'disconnect', 'inspect', 'simulate'],
+  ...['search', 'context', 'doctor', 'export', 'import', 'completion'],
+]
+
 describe('oriel', () => {
-  it('alone, and with --help, shows the commands, all options and examples', async () => {
+  it('alone, and with --help, shows every command on one screen', async () => {
     const alone = await oriel([])
     expect(alone).toMatchObject({ code: 0, stderr: '' })
-    for (const word of ['inspect [...files]', '--no-content', '--version', 'oriel inspect -']) {
+    for (const word of [...commands, '--version', 'oriel inspect session.jsonl', 'NO_COLOR']) {
       expect(alone.stdout).toContain(word)
     }
+    expect(alone.stdout.split('\n').length).toBeLessThan(50)
     expect(await oriel(['--help'])).toEqual(alone)
     const { code, stdout } = await oriel(['inspect', '--help'])
     expect(code).toBe(0)
-    expect(stdout).toContain('oriel inspect [...files]  Show where the tokens go')
+    expect(stdout).toContain('oriel inspect  Show where the tokens go')
+    expect(stdout).toContain('oriel inspect [...files] [options]')
     expect(stdout).toContain('--no-content')
     expect(stdout).not.toContain('simulate')
     expect(await oriel(['help'])).toEqual(alone)
+    expect(await oriel(['help', 'help'])).toEqual(alone)
     expect(await oriel(['help', 'inspect'])).toEqual({ code, stdout, stderr: '' })
     for (const part of ['About', 'Options', 'Exit codes', 'Examples', 'with --strict']) {
       expect(stdout).toContain(part)
@@ -93,6 +101,16 @@ describe('oriel', () => {
     )
   })
 
+  it.each(commands)('explains %s as a manual page does', async (command) => {
+    const { code, stdout, stderr } = await oriel(['help', command])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    for (const part of ['Usage', 'About', 'Options', 'Exit codes', 'Examples']) {
+      expect(stdout).toContain(`\n${part}\n`)
+    }
+    const longest = Math.max(...stdout.split('\n').map((line) => line.length))
+    expect(longest).toBeLessThanOrEqual(102)
+  })
+
   it('shows its version', async () => {
     const manifest = readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')
     const { version } = JSON.parse(manifest) as { version: string }
@@ -100,8 +118,53 @@ describe('oriel', () => {
   })
 
   it.each([
-    [['inspekt'], "oriel: there is no command 'inspekt'; did you mean oriel inspect."],
-    [['a.jsonl'], "oriel: there is no command 'a.jsonl'; to look at a file: oriel inspect <file>."],
+    [['inspekt'], "oriel: there is no command 'inspekt', did you mean oriel inspect."],
+    [
+      ['a.jsonl'],
+      "oriel: there is no command 'a.jsonl'; to look at a file: oriel inspect a.jsonl.",
+    ],
+    [['studio'], "oriel: there is no command 'studio', did you mean oriel serve."],
+    [['backup'], "oriel: there is no command 'backup', did you mean oriel export."],
+    [['version'], "oriel: there is no command 'version', did you mean oriel --version."],
+    [['dance'], "oriel: there is no command 'dance'; oriel --help lists the commands."],
+    [['--serve'], 'oriel: unknown option --serve, did you mean oriel serve.'],
+    [['--pol'], 'oriel: unknown option --pol; oriel --help lists the options.'],
+    [['serve', '--pol', 'x'], 'oriel: unknown option --pol, did you mean --policy; oriel serve'],
+    [['connect', '--drry-run'], 'oriel: unknown option --drry-run, did you mean --dry-run; oriel'],
+    [
+      ['inspect', '-json'],
+      'oriel: unknown option -json, did you mean --json; oriel inspect --help',
+    ],
+    [['inspect', '--json=x'], 'oriel: --json takes no value; oriel inspect --help lists'],
+    [['inspect', '--no-json'], 'oriel: unknown option --no-json; oriel inspect --help lists'],
+    [
+      ['inspect', '--policy', 'recomended'],
+      "oriel: --policy: there is no preset and no file called 'recomended', did you mean recommended;",
+    ],
+    [
+      ['simulate', '--policy', 'history_window'],
+      "oriel: --policy: there is no preset and no file called 'history_window', did you mean history-",
+    ],
+    [
+      ['serve', '--policy', 'Placeholders'],
+      "oriel: --policy: there is no preset and no file called 'Placeholders', did you mean placeholders;",
+    ],
+    [
+      ['inspect', '--format', 'openai'],
+      "oriel: --format cannot be 'openai', did you mean openai-chat; allowed: openai-chat,",
+    ],
+    [
+      ['simulate', '--prices', 'opanai'],
+      "oriel: --prices: no provider or model is called 'opanai', did you mean openai; providers:",
+    ],
+    [
+      ['simulate', '--fail-if', 'recal<0.9'],
+      "oriel: --fail-if: no number is called 'recal', did you mean recall; known: cost,",
+    ],
+    [
+      ['completion', 'bsh'],
+      'oriel: completion needs the name of a shell, did you mean bash: bash, zsh, fish.',
+    ],
     [
       ['inspect', '--colour'],
       'oriel: unknown option --colour; oriel inspect --help lists the options.',
@@ -118,7 +181,7 @@ describe('oriel', () => {
     [['inspect', '--top', '-3'], 'oriel: unknown option -3; a value that begins with - needs a ='],
     [['inspect', '--foo'], 'oriel: unknown option --foo; oriel inspect --help lists the options.'],
     [['--foo'], 'oriel: unknown option --foo; oriel --help lists the options.'],
-    [['help', 'inspct'], "oriel: there is no command 'inspct'; did you mean oriel inspect."],
+    [['help', 'inspct'], "oriel: there is no command 'inspct', did you mean oriel inspect."],
     [['serve', 'extra'], "oriel: oriel serve takes options only; got 'extra'."],
     [['doctor', 'extra'], "oriel: oriel doctor takes options only; got 'extra'."],
     [['export', 'extra'], "oriel: oriel export takes options only; got 'extra'."],
@@ -129,12 +192,16 @@ describe('oriel', () => {
     [['context'], 'oriel: name one thread: oriel context <id>.'],
     [['import'], 'oriel: name the file to import, or - for standard input.'],
     [['import', 'nothing'], 'oriel: nothing: there is no such file; check the path.'],
-    [['completion', 'tcsh'], 'oriel: completion needs the name of a shell: bash, zsh, fish.'],
-    [['connect', 'nosuch'], "oriel: there is no agent 'nosuch'. Known are: claude-code"],
-    [['connect', '--how', 'x'], 'oriel: --how must be base-url or plugin, not x.'],
+    [['completion', 'powershell'], 'oriel: completion needs the name of a shell: bash, zsh, fish.'],
+    [['connect', 'nosuch'], "oriel: there is no agent 'nosuch'; known: claude-code"],
+    [['simulate', '--rules', 'x'], 'oriel: --rules must be a whole number, 0 or more'],
+    [['connect', '--how', 'x'], "oriel: --how cannot be 'x'; allowed: base-url, plugin."],
     [['serve', '--port', 'abc'], "oriel: --port must be a number from 0 to 65535; got 'abc'."],
-    [['serve', '--log', 'xml'], "oriel: --log takes text or json; got 'xml'."],
-    [['serve', '--expand', 'maybe'], "oriel: --expand takes auto, always or never; got 'maybe'."],
+    [['serve', '--log', 'xml'], "oriel: --log cannot be 'xml'; allowed: text, json."],
+    [
+      ['serve', '--expand', 'maybe'],
+      "oriel: --expand cannot be 'maybe'; allowed: auto, always, never.",
+    ],
     [['serve', '--config', 'none'], "oriel: --config: the file 'none' does not exist."],
     [['serve', '--upstream', 'here'], 'oriel: The base URL of the upstream'],
     [['simulate', '--workers', '0'], 'oriel: --workers must be a whole number above 0'],
@@ -159,7 +226,7 @@ describe('oriel', () => {
     ],
     [['inspect', 'no-such-file'], 'oriel: no-such-file: there is no such file; check the path.'],
     [['inspect', '--', '--top'], 'oriel: --top: there is no such file; check the path.'],
-  ])('refuses %j with one sentence and exit code 2', async (words, message) => {
+  ])('[CP2] refuses %j with one sentence and exit code 2', async (words, message) => {
     const { code, stdout, stderr } = await oriel(words)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr.startsWith(message)).toBe(true)
@@ -178,6 +245,54 @@ describe('oriel inspect', () => {
   it('renders the sample as it always did', async () => {
     const { stdout } = await oriel(['inspect', '--policy', 'history-window', '--budget', '6k'])
     await expect(stdout).toMatchFileSnapshot('golden/coding-agent.txt')
+  })
+
+  it('reads a request body of Gemini, as simulate and import do', async () => {
+    const contents = [
+      { role: 'user', parts: [{ text: 'Read a.' }] },
+      { role: 'model', parts: [{ functionCall: { id: 'c', name: 'read', args: {} } }] },
+      {
+        role: 'user',
+        parts: [{ functionResponse: { id: 'c', name: 'read', response: { a: 1 } } }],
+      },
+      { role: 'model', parts: [{ text: 'Done.' }] },
+    ]
+    const file = fileOf('gemini.json', { systemInstruction: { parts: [] }, contents })
+    const { stdout } = await oriel(['inspect', file])
+    expect(stdout).toContain('format    gemini, certain')
+    expect(stdout).toMatch(/read +1 /)
+    expect((await oriel(['simulate', file])).stdout).toContain('4 messages, 2 model calls')
+    const imported = await oriel(['import', file, '--data', join(folder, 'gemini')])
+    expect(imported.stdout).toContain('4 messages of conversation #1, gemini')
+  })
+
+  it('[CP3] keeps what follows an option without a value', async () => {
+    const words = [
+      ['inspect', '--no-content', supportChat],
+      ['inspect', '--strict', supportChat],
+      ['simulate', '--long-cache', supportChat],
+      ['simulate', '--summarizer', supportChat],
+    ]
+    for (const line of words) {
+      const { stdout } = await oriel([...line, '--json'])
+      expect(stdout, line.join(' ')).not.toMatch(/"(?:isSample|sample)": true/)
+    }
+  })
+
+  it('[CP3] gives each preset the cost that simulate gives it', async () => {
+    interface Inspected {
+      readonly savings: readonly { readonly policy?: string; readonly cost?: number }[]
+    }
+    interface Simulated {
+      readonly policies: readonly { readonly name: string; readonly cost: number }[]
+    }
+    const { savings } = JSON.parse((await oriel(['inspect', '--json'])).stdout) as Inspected
+    const words = ['simulate', codingAgent, '--rules', '0', '--json']
+    const { policies } = JSON.parse((await oriel(words)).stdout) as Simulated
+    for (const name of ['recommended', 'compaction', 'placeholders', 'turn-expiry']) {
+      const cost = policies.find((one) => one.name === name)?.cost ?? Number.NaN
+      expect(savings.find(({ policy }) => policy === name)?.cost).toBeCloseTo(cost, 3)
+    }
   })
 
   it('renders several conversations as it always did', async () => {

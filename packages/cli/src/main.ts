@@ -4,27 +4,15 @@
 import { readFileSync } from 'node:fs'
 import { cac } from 'cac'
 import { formatNames, OrielError, presets } from 'oriel/project'
-import { type CompletedCommand, completionScript } from './completion.ts'
+import type { CompletedCommand } from './completion.ts'
 import { defaultFolder, defaultPort, defaultTop, exactMegabytes } from './defaults.ts'
 import { renderHelp } from './help.ts'
 import type { RawOptions } from './inspect/settings.ts'
 import { clean } from './render/text.ts'
 import { colorsFor, processTerminal, type Terminal } from './terminal.ts'
+import { misread, prepareWords, unmark } from './words.ts'
 
 type Cli = ReturnType<typeof cac>
-
-/**
- * Prefix that protects words from the parser, which drops `-` and converts ids that look like
- * numbers. No command line argument can contain a NUL.
- */
-const mark = '\0'
-
-/** Options whose values stay text. */
-const textOptions: readonly string[] = [
-  ...['--conversation', '--policy', '--prices', '--html', '--fail-if'],
-  ...['--data', '--store', '--tenant', '--thread', '--out', '--url', '--key'],
-  ...['--host', '--upstream', '--config', '--how'],
-]
 
 /** Exit code for invalid usage or unusable input. */
 const failed = 2
@@ -41,7 +29,7 @@ export async function main(
   const { stdout, stderr, env } = terminal
   try {
     const cli = createCli()
-    cli.parse(argv.map(markWord), { run: false })
+    cli.parse(prepareWords(argv, cli), { run: false })
     if (cli.options.version === true) {
       stdout.write(`${version()}\n`)
       return 0
@@ -50,14 +38,15 @@ export async function main(
     const [word, topic] = cli.args
     const isAsking = word === undefined || word === 'help'
     if (cli.options.help === true || (command === undefined && isAsking)) {
-      await checkOptions(cli)
-      const about = command ?? (topic === undefined ? undefined : await commandNamed(cli, topic))
+      await checkOptions(cli, argv.slice(2))
+      const isAll = topic === undefined || topic === 'help'
+      const about = command ?? (isAll ? undefined : await commandNamed(cli, topic))
       stdout.write(renderHelp(cli, colorsFor(stdout, env), about))
       return 0
     }
-    if (command === undefined) throw await unknownCommand(cli, String(word))
-    await checkOptions(cli)
-    return await run(cli, command.name, terminal)
+    const { name } = command ?? (await commandNamed(cli, String(word)))
+    await checkOptions(cli, argv.slice(2))
+    return await run(cli, name, terminal)
   } catch (error) {
     stderr.write(`oriel: ${explain(error)}\n`)
     return failed
@@ -66,28 +55,9 @@ export async function main(
 
 async function commandNamed(cli: Cli, name: string): Promise<Cli['commands'][number]> {
   const command = cli.commands.find((one) => one.name === name)
-  if (command === undefined) throw await unknownCommand(cli, name)
-  return command
-}
-
-async function unknownCommand({ commands }: Cli, name: string): Promise<OrielError> {
-  const meant = await nearest(
-    name,
-    commands.map((command) => command.name),
-  )
-  const hint =
-    meant === undefined ? 'to look at a file: oriel inspect <file>' : `did you mean oriel ${meant}`
-  return new OrielError('invalid-option', `there is no command '${name}'; ${hint}.`)
-}
-
-/** The name that was probably meant: a short one allows one edit, a longer one two. */
-async function nearest(name: string, known: readonly string[]): Promise<string | undefined> {
-  const { nearestName } = await import('oriel/internal')
-  return nearestName(
-    name,
-    known.filter((one) => one.length > 1),
-    name.length < 4 ? 1 : 2,
-  )
+  if (command !== undefined) return command
+  const { unknownCommand } = await import('./mistakes.ts')
+  throw unknownCommand(cli, name)
 }
 
 /** Runs a command. Only its own modules are loaded: help and mistakes need none of them. */
@@ -95,9 +65,11 @@ async function run(cli: Cli, command: string, terminal: Terminal): Promise<numbe
   const options = optionsOf(cli)
   const { env } = terminal
   switch (command) {
-    case 'completion':
-      terminal.stdout.write(completionScript(filesOf(cli)[0], completed(cli)))
+    case 'completion': {
+      const { completionScript } = await import('./completion.ts')
+      terminal.stdout.write(completionScript(filesOf(cli)[0], await completed(cli)))
       return 0
+    }
     case 'doctor': {
       checkNoArguments(cli)
       const { doctor, readDoctorSettings } = await import('./doctor/index.ts')
@@ -169,10 +141,21 @@ const optionValues: Readonly<Record<string, readonly string[]>> = {
   '--log': ['text', 'json'],
 }
 
-function completed({ commands }: Cli): readonly CompletedCommand[] {
-  return commands.map(({ name, description, options }) => ({
+async function completed({ commands }: Cli): Promise<readonly CompletedCommand[]> {
+  const { agents } = await import('./connect/agents.ts')
+  const { shells } = await import('./completion.ts')
+  const agentNames = agents.map(({ name }) => name)
+  const names: Readonly<Record<string, readonly string[]>> = {
+    connect: agentNames,
+    disconnect: agentNames,
+    completion: shells,
+    help: commands.map(({ name }) => name),
+  }
+  const help = { name: 'help', description: 'Explain a command', options: [] }
+  return [...commands, help].map(({ name, description, options }) => ({
     name,
     description,
+    ...(names[name] === undefined ? {} : { names: names[name] }),
     options: options.map(({ rawName, description: text }) => {
       const [option = ''] = rawName.split(' ')
       const values = optionValues[option]
@@ -184,15 +167,21 @@ function completed({ commands }: Cli): readonly CompletedCommand[] {
 function addServe(cli: Cli): void {
   cli
     .command('serve', 'Manage the context of any agent: point its base_url here')
-    .option('--port <number>', `The port; else ${defaultPort}`)
-    .option('--host <name>', 'The address to listen on; else 127.0.0.1')
-    .option('--data <folder>', `Keep threads in this folder; else ${defaultFolder}`)
+    .option('--port <number>', `The port; default: ${defaultPort}`)
+    .option('--host <name>', 'The address to listen on; default: 127.0.0.1')
+    .option('--data <folder>', `Keep threads in this folder; default: ${defaultFolder}`)
     .option('--store <file or url>', 'Keep threads in this SQLite file or PostgreSQL database')
-    .option('--upstream <base url>', 'Where model calls go; else a built-in demo answers')
-    .option('--policy <preset or file>', 'What the model sees; else recommended')
-    .option('--expand [when]', 'Let models read what was shortened: auto, always, never; else auto')
+    .option('--upstream <base url>', 'Where model calls go; without it a built-in demo answers')
+    .option('--policy <preset or file>', 'What the model sees; default: recommended')
+    .option(
+      '--expand [when]',
+      'Let models read what was shortened: auto, always, never; default: auto',
+    )
     .option('--config <file>', 'Everything else: upstreams, keys, agents, limits')
-    .option('--log <format>', 'Lines on stderr: text, or json with one for each request; else text')
+    .option(
+      '--log <format>',
+      'Lines on stderr: text, or json with one for each request; default: text',
+    )
     .option('--json', 'Print the addresses as one line of JSON')
 }
 
@@ -202,8 +191,11 @@ function addConnect(cli: Cli): void {
       'connect [...agents]',
       'Send the model calls of installed coding agents through the gateway',
     )
-    .option('--how <way>', 'base-url, or plugin where the agent has a slot for one; else base-url')
-    .option('--url <address>', `The gateway; else http://127.0.0.1:${defaultPort}`)
+    .option(
+      '--how <way>',
+      'base-url, or plugin where the agent has a slot for one; default: base-url',
+    )
+    .option('--url <address>', `The gateway; default: http://127.0.0.1:${defaultPort}`)
     .option('--dry-run', 'Only show what would change')
     .option('--json', 'Print JSON, for machines')
   cli
@@ -220,9 +212,9 @@ function addInspect(cli: Cli): void {
     .option('--conversation <id or #>', 'Only this conversation of the files')
     .option('--policy <preset or file>', 'Try this policy, a preset or a JSON file, in detail')
     .option('--budget <tokens>', 'Try this budget, such as 32k')
-    .option('--format <name>', 'The format of the messages; else it is detected')
-    .option('--tokens <counter>', `o200k or estimate; else o200k up to ${exactMegabytes} MB`)
-    .option('--top <rows>', `Rows of each list; else ${defaultTop}`)
+    .option('--format <name>', 'The format of the messages; default: detected')
+    .option('--tokens <counter>', `o200k or estimate; default: o200k up to ${exactMegabytes} MB`)
+    .option('--top <rows>', `Rows of each list; default: ${defaultTop}`)
     .option('--json', 'Print JSON, for machines')
     .option('--strict', 'End with exit code 1 if structure is broken')
     .option('--no-content', 'Show no first lines of results')
@@ -236,16 +228,16 @@ function addSimulate(cli: Cli): void {
     )
     .option(
       '--policy <preset or file>',
-      'A policy to compare; may be given again; else five presets',
+      'A policy to compare; may be given again; default: five presets',
     )
-    .option('--prices <provider or model>', 'Such as openai or claude-opus-5; else anthropic')
+    .option('--prices <provider or model>', 'Such as openai or claude-opus-5; default: anthropic')
     .option('--long-cache', "The provider's longer life of the cache, at its price")
     .option('--budget <tokens>', 'Requests may have this many tokens, such as 32k')
-    .option('--format <name>', 'The format of the files; else it is detected')
-    .option('--tokens <counter>', 'o200k or estimate; else estimate')
-    .option('--rules <count>', 'Rules to state in each conversation; else 10; 0 = none')
+    .option('--format <name>', 'The format of the files; default: detected')
+    .option('--tokens <counter>', 'o200k or estimate; default: estimate')
+    .option('--rules <count>', 'Rules to state in each conversation; 0 = none; default: 10')
     .option('--summarizer', 'Simulate a summarizer and count its calls and their price')
-    .option('--workers <count>', 'Threads; else one for each core')
+    .option('--workers <count>', 'Threads; default: one for each core')
     .option('--html <file>', 'Write a report with plots and timelines')
     .option('--json', 'Print JSON, for machines')
     .option('--fail-if <condition>', 'Exit code 1 if a policy meets this: "recall<0.99"')
@@ -256,17 +248,17 @@ function addFinding(cli: Cli): void {
   const commands = [
     cli
       .command('search [...query]', 'Find messages in all threads, the best first')
-      .option('--limit <count>', 'Messages, at most; else 10')
-      .option('--thread <id>', 'Only this thread; else all'),
+      .option('--limit <count>', 'Messages, at most; default: 10')
+      .option('--thread <id>', 'Only this thread; default: all'),
     cli.command('context [...thread]', 'Show what fills the window of a thread now'),
   ]
   for (const command of commands) {
     command
-      .option('--data <folder>', `The folder of the store; else ${defaultFolder}`)
+      .option('--data <folder>', `The folder of the store; default: ${defaultFolder}`)
       .option('--store <file or url>', 'A SQLite file or PostgreSQL instead of it')
-      .option('--tenant <name>', 'Only this tenant; else all')
+      .option('--tenant <name>', 'Only this tenant; default: all')
       .option('--url <address>', 'Ask a gateway that runs: http://127.0.0.1:4141')
-      .option('--key <key>', 'Its API key; else ORIEL_KEY')
+      .option('--key <key>', 'Its API key; default: ORIEL_KEY')
       .option('--json', 'Print JSON, for machines')
   }
 }
@@ -281,34 +273,25 @@ function addKeeping(cli: Cli): void {
       .option('--json', 'Print JSON, for machines'),
     cli
       .command('export', 'Write threads as JSONL, a hash with every entry')
-      .option('--out <file>', 'The file to write; else, or with -, standard output')
+      .option('--out <file>', 'The file to write (default, or -: standard output)')
       .option('--until <seq>', 'Only up to this entry, of one thread')
       .option('--json', 'Print the summary as JSON, for machines'),
     cli
       .command('import <...files>', 'Read exports, or histories in a format that inspect reads')
-      .option('--format <name>', 'The format of a history; else it is detected')
+      .option('--format <name>', 'The format of a history; default: detected')
       .option('--json', 'Print JSON, for machines'),
   ]
   for (const command of commands) {
     const isImport = command.name === 'import'
     command
-      .option('--data <folder>', `The folder of the store; else ${defaultFolder}`)
+      .option('--data <folder>', `The folder of the store; default: ${defaultFolder}`)
       .option('--store <file or url>', 'A SQLite file or PostgreSQL instead of it')
-      .option('--tenant <name>', isImport ? 'Import for this tenant' : 'Only this tenant; else all')
-      .option('--thread <id>', isImport ? 'Import under this id' : 'Only this thread; else all')
+      .option(
+        '--tenant <name>',
+        isImport ? 'Import for this tenant' : 'Only this tenant; default: all',
+      )
+      .option('--thread <id>', isImport ? 'Import under this id' : 'Only this thread; default: all')
   }
-}
-
-function markWord(word: string, index: number, words: readonly string[]): string {
-  if (word === '-') return mark + word
-  if (textOptions.includes(words[index - 1] ?? '') && !word.startsWith('-')) return mark + word
-  const name = textOptions.find((option) => word.startsWith(`${option}=`))
-  return name === undefined ? word : `${name}=${mark}${word.slice(name.length + 1)}`
-}
-
-function unmark(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(unmark)
-  return typeof value === 'string' && value.startsWith(mark) ? value.slice(mark.length) : value
 }
 
 function optionsOf(cli: Cli): RawOptions {
@@ -322,41 +305,17 @@ function filesOf(cli: Cli): readonly string[] {
   return [...cli.args, ...cli.options['--']].map((word) => String(unmark(word)))
 }
 
-/** Rejects unknown options, and options without their value. */
-async function checkOptions(cli: Cli): Promise<void> {
+/** Rejects unknown options, options without their value, and words that the parser would misread. */
+async function checkOptions(cli: Cli, words: readonly string[]): Promise<void> {
   const command = cli.matchedCommand ?? cli.globalCommand
+  const mistake = misread(words, cli)
+  if (mistake !== undefined) throw (await import('./mistakes.ts')).misreadError(mistake, cli)
   try {
     command.checkUnknownOptions()
     command.checkOptionValue()
   } catch (error) {
-    throw await explained(error, cli)
+    throw (await import('./mistakes.ts')).explained(error, cli)
   }
-}
-
-/** The parser's error as a sentence that says what to do. */
-async function explained(error: unknown, { matchedCommand, globalCommand }: Cli): Promise<unknown> {
-  if (!(error instanceof Error)) return error
-  const command = matchedCommand ?? globalCommand
-  const where = `${matchedCommand === undefined ? 'oriel' : `oriel ${matchedCommand.name}`} --help lists the options`
-  const [, rawName] = /option `(.+)` value is missing/.exec(error.message) ?? []
-  if (rawName !== undefined) {
-    const [option = ''] = rawName.split(' ')
-    return new OrielError('invalid-option', `${option} needs a value: ${rawName}; ${where}.`)
-  }
-  const [, given] = /Unknown option `(.+)`/.exec(error.message) ?? []
-  if (given === undefined) return error
-  if (/^-\d/.test(given)) {
-    const problem = `unknown option ${given}; a value that begins with - needs a = before it, such as --top=${given}`
-    return new OrielError('invalid-option', `${problem}.`)
-  }
-  const dashed = (name: string): string =>
-    name.replaceAll(/[A-Z]/g, (one) => `-${one.toLowerCase()}`)
-  const known = [...command.options, ...globalCommand.options].flatMap(({ names }) =>
-    names.map(dashed),
-  )
-  const meant = given.startsWith('--') ? await nearest(dashed(given.slice(2)), known) : undefined
-  const hint = meant === undefined ? '' : `, did you mean --${meant}`
-  return new OrielError('invalid-option', `unknown option ${given}${hint}; ${where}.`)
 }
 
 /** Rejects arguments of a command that takes none. */

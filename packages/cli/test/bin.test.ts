@@ -42,7 +42,7 @@ describe('oriel-cli', () => {
     expect(run([], version)).toEqual({
       status: 1,
       stdout: '',
-      stderr: `oriel needs Node 22.13 or newer; this is Node ${version}.\n`,
+      stderr: `The command oriel needs Node 22.13 or newer; this is Node ${version}.\n`,
     })
   })
 

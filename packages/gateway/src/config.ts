@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { OrielError } from 'oriel'
+import { nearestName } from 'oriel/internal'
 import { keyHeaders } from 'oriel/providers'
 import { z } from 'zod'
 import type { AgentOptions, GatewayOptions } from './options.ts'
@@ -121,11 +122,13 @@ export function readConfig(
 ): GatewayConfig {
   const parsed = schema.safeParse(value)
   if (!parsed.success) {
-    const [issue] = parsed.error.issues
+    const { issues } = parsed.error
+    // A misspelt key is why another one is missing.
+    const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
     const path = issue?.path.join('.') ?? ''
     throw new OrielError(
       'invalid-option',
-      `The configuration at ${path || 'its top'}: ${issue?.message}.`,
+      `The configuration at ${path || 'its top'}: ${issue === undefined ? 'invalid' : problemOf(issue)}.`,
       {
         path,
       },
@@ -137,6 +140,28 @@ export function readConfig(
     ...(config.upstreams && { upstreams: config.upstreams.map((one) => withSecret(one, env)) }),
     ...(config.keys && { keys: config.keys.map((one) => withSecret(one, env)) }),
   }
+}
+
+/** A zod issue in words: an unknown key with the nearest known one, a missing value as missing. */
+function problemOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') {
+    const [unknown = ''] = issue.keys
+    const known = keysAt(schema, issue.path)
+    const near = nearestName(unknown, known)
+    const hint = near === undefined ? '' : ` (did you mean '${near}'?)`
+    return `unknown key '${unknown}'${hint}; allowed: ${known.join(', ')}`
+  }
+  const message = issue.message.replace('Invalid input: ', '')
+  return message.replace(/^expected (\w+), received undefined$/, 'a $1 is missing')
+}
+
+/** The keys that the schema allows at a path. */
+function keysAt(type: unknown, path: readonly PropertyKey[]): readonly string[] {
+  if (type instanceof z.ZodOptional) return keysAt(type.unwrap(), path)
+  if (type instanceof z.ZodArray) return keysAt(type.element, path.slice(1))
+  if (!(type instanceof z.ZodObject)) return []
+  const [key, ...rest] = path
+  return key === undefined ? Object.keys(type.shape) : keysAt(type.shape[String(key)], rest)
 }
 
 function withSecret<T extends { readonly name: string; readonly key?: string | undefined }>(

@@ -2,10 +2,10 @@
 
 import { type AssembleOptions, assembleWithin } from './assemble.ts'
 import type { Edit } from './core/log/entry.ts'
-import { OrielError } from './core/log/errors.ts'
+import { wrongOption } from './core/log/errors.ts'
 import { fixedSalt } from './core/log/ids.ts'
 import { copyPlain, type Json } from './core/log/json.ts'
-import { assertOptions, type OptionNames } from './core/log/options.ts'
+import { assertOptions, assertTokens, type OptionNames } from './core/log/options.ts'
 import { carriesExpandTool, searchToolIn } from './core/state/expansion.ts'
 import { State } from './core/state/state.ts'
 import { sha256 } from './core/text/sha256.ts'
@@ -99,7 +99,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
   const source = codecNamed(format)
   const target = codecNamed(to)
   const counter = resolveCounter(options.tokens)
-  checkBudget(budget)
+  assertValues(options)
   const aroundTokens = (): number => frameTokens(counter, frame)
   const newFeed = (): Feed => {
     const parsed = parsePolicy(policy, 'policy', rules)
@@ -229,11 +229,13 @@ function messagesFor(
   return handOut(pieces, inputs ?? [], inputOf)
 }
 
-function checkBudget(budget: number | undefined): void {
-  if (budget === undefined || (Number.isFinite(budget) && budget > 0)) return
-  throw new OrielError(
-    'invalid-option',
-    `budget must be a number of tokens above 0, got ${String(budget)}.`,
-    { path: 'budget' },
-  )
+/** Rejects options of the wrong type that nothing else checks. */
+function assertValues(options: ProjectOptions<readonly CustomRule[]>): void {
+  const { budget, model, now, success } = options
+  assertTokens(budget, 'budget')
+  if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
+  if (now !== undefined && !Number.isFinite(now)) throw wrongOption('now', 'a number')
+  if (success !== undefined && typeof success !== 'function') {
+    throw wrongOption('success', 'a function')
+  }
 }

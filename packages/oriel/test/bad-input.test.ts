@@ -5,6 +5,7 @@ import { maxDepth, maxStringLength } from '../src/core/log/json.ts'
 import { project } from '../src/project.ts'
 import type { FormatName } from '../src/providers/format.ts'
 import { decode, encode, formatNamed, formatNames, validate } from '../src/providers/registry.ts'
+import { sqliteStore } from '../src/stores/sqlite/index.ts'
 import { conversationOf } from '../src/testing/arbitraries.ts'
 import { exactText } from '../src/testing/compare.ts'
 
@@ -421,6 +422,29 @@ describe('bad options', () => {
       const got = outcome(() => project(messages, undefined, { frame, budget: 4000 }))
       expect(got).toMatch(/^(not-json|too-deep|invalid-option) at frame/)
     }
+  })
+})
+
+describe('options of a wrong type', () => {
+  const history = [{ role: 'user', content: 'Hello.' }]
+  const options = ['format', 'to', 'frame', 'model', 'budget', 'tokens', 'now', 'rules', 'success']
+
+  it.each(options)('project refuses %s, with its path', (option) => {
+    for (const value of [[], true, Symbol('x'), 'no such thing'] as const) {
+      if (value === 'no such thing' && option === 'model') continue
+      if (Array.isArray(value) && option === 'rules') continue
+      const got = outcome(() => project(history, 'recommended', { [option]: value }))
+      expect(got).toMatch(/^(invalid-option|unknown-format) at /)
+    }
+  })
+
+  it('shows a text as a text', () => {
+    const ask = (): unknown => project(history, {}, { budget: '100k' as never })
+    expect(ask).toThrow("budget must be a number of tokens above 0, got '100k'.")
+  })
+
+  it('sqliteStore names the path among its options', () => {
+    expect(() => sqliteStore({ file: 'x.db' } as never)).toThrow('It takes: path, now,')
   })
 })
 

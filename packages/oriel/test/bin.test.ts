@@ -10,7 +10,8 @@ import manifest from '../package.json' with { type: 'json' }
 const packageFolder = join(import.meta.dirname, '..')
 /** Prints the words it was started with and ends with a code that nothing else here uses. */
 const echo = 'console.log(JSON.stringify(process.argv.slice(2))); process.exit(7)'
-const request = ['exec', '--yes', `--package=@oriel/cli@${manifest.version}`, '--', 'oriel-cli']
+const npmWords = ['exec', '--yes', '--loglevel=silent', `--package=@oriel/cli@${manifest.version}`]
+const request = [...npmWords, '--', 'oriel-cli']
 
 let root: string
 
@@ -70,11 +71,21 @@ describe('oriel', () => {
     expect(stderr).toContain('Install it: npm install @oriel/cli')
   })
 
-  it('says what to install when npm cannot fetch the command', () => {
-    const npm = write('npm-cli.js', 'console.error("npm error code E404"); process.exit(1)')
-    const { status, stderr } = run(['serve'], { npm_execpath: npm })
-    expect(status).toBe(1)
-    expect(stderr).toContain(`install it: npm install @oriel/cli@${manifest.version}`)
+  it('says what to install, in one sentence, when npm cannot fetch the command', () => {
+    const npm = write('npm-cli.js', 'process.exit(1)')
+    expect(run(['serve'], { npm_execpath: npm })).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `oriel: the command is in the package @oriel/cli, which npm could not fetch. Install it: npm install @oriel/cli@${manifest.version}\n`,
+    })
+  })
+
+  it('says nothing of npm when the command that it fetched ends with 1', () => {
+    const npm = write('npm-cli.js', "process.exit(process.argv.includes('--offline') ? 0 : 1)")
+    expect(run(['inspect', '--strict'], { npm_execpath: npm })).toMatchObject({
+      status: 1,
+      stderr: '',
+    })
   })
 
   it.each(['18.20.8', '20.20.2', '22.12.0'])('refuses Node %s with one sentence', (version) => {
@@ -82,7 +93,7 @@ describe('oriel', () => {
     expect(run([], {}, ['--import', pretendVersion(version)])).toEqual({
       status: 1,
       stdout: '',
-      stderr: `oriel needs Node 22.13 or newer; this is Node ${version}.\n`,
+      stderr: `The command oriel needs Node 22.13 or newer; this is Node ${version}.\n`,
     })
   })
 

@@ -126,16 +126,18 @@ JSON.stringify(out)`
     expect(new Script(code).runInContext(context)).toBe(await answer())
   })
 
-  const node20 = '/usr/bin/node'
-  const isThere = ((): boolean => {
-    try {
-      return /^v20\./.test(execFileSync(node20, ['--version'], { encoding: 'utf8' }))
-    } catch {
-      return false
-    }
-  })()
+  /** Runtimes beside the one of the tests, tried where they are installed. */
+  const runtimes = [
+    { name: 'Node 20', words: ['/usr/bin/node'], version: /^v20\./ },
+    { name: 'Deno', words: ['deno', 'run'], version: /^deno 2\./ },
+    { name: 'Bun', words: ['bun', 'run'], version: /^1\./ },
+  ].map(({ name, words: [program = '', ...words], version }) => {
+    const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' })
+    return { name, program, words, isThere: version.test(stdout ?? '') }
+  })
 
-  it.skipIf(!isThere)('[PK1] answers the same in Node 20', async () => {
+  it.for(runtimes)('[PK1] answers the same in $name', async ({ program, words, isThere }, test) => {
+    test.skip(!isThere, 'it is not installed')
     const { text } = await bundle("export * from './browser.ts'", {
       platform: 'neutral',
       format: 'esm',
@@ -146,13 +148,13 @@ JSON.stringify(out)`
       `import { project, presets, formatNames } from './project.mjs'
 const conversation = ${JSON.stringify(conversation)}
 ${calls}
-process.stdout.write(JSON.stringify(out))`,
+console.log(JSON.stringify(out))`,
     )
-    const printed = execFileSync(node20, [join(folder, 'main.mjs')], {
+    const printed = execFileSync(program, [...words, join(folder, 'main.mjs')], {
       encoding: 'utf8',
       maxBuffer: 2 ** 28,
     })
-    expect(printed).toBe(await answer())
+    expect(printed.trimEnd()).toBe(await answer())
   })
 
   it('[PK3] says what to install where the exact tokenizer is not there', async () => {

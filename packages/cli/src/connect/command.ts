@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OrielError } from 'oriel'
-import { nearestName } from 'oriel/internal'
+import { didYouMean } from '../names.ts'
 import { renderJson } from '../render/json.ts'
 import { type Colors, colorsFor, type Terminal } from '../terminal.ts'
 import { type Agent, agents, type FileChange, type How, type Place } from './agents.ts'
@@ -163,12 +163,8 @@ function agentNamed(name: string): Agent {
   const found = agents.find((agent) => agent.name === name || agent.programs.includes(name))
   if (found !== undefined) return found
   const known = agents.map((agent) => agent.name)
-  const near = nearestName(name, known)
-  const hint = near === undefined ? '' : ` Did you mean '${near}'?`
-  throw new OrielError(
-    'invalid-option',
-    `there is no agent '${name}'.${hint} Known are: ${known.join(', ')}.`,
-  )
+  const problem = `there is no agent '${name}'${didYouMean(name, known)}`
+  throw new OrielError('invalid-option', `${problem}; known: ${known.join(', ')}.`)
 }
 
 function changesOf(
@@ -179,7 +175,7 @@ function changesOf(
   if (agent.plugin === undefined) {
     throw new OrielError(
       'invalid-option',
-      `it has no plugin. Use --how base-url. Plugins exist for: ${agents
+      `it has no plugin, use --how base-url; plugins exist for ${agents
         .filter(({ plugin }) => plugin !== undefined)
         .map(({ name }) => name)
         .join(', ')}.`,

@@ -422,6 +422,14 @@ describe('connecting an agent', () => {
     expect(filesIn(home)).toEqual(once)
   })
 
+  it('[CO1] changes nothing with --dry-run, wherever it stands', async () => {
+    const { home, oriel } = inHome()
+    const behind = await oriel('connect', 'codex', '--dry-run')
+    expect(behind.out).toContain('codex: would be connected')
+    expect(await oriel('connect', '--dry-run', 'codex')).toEqual(behind)
+    expect(readdirSync(home)).toEqual([])
+  })
+
   it('[CO4] says what it does not know, and what is not there', async () => {
     const { home, oriel } = inHome()
     expect(await oriel('connect')).toMatchObject({
@@ -429,8 +437,10 @@ describe('connecting an agent', () => {
       out: expect.stringContaining('No agent was found'),
     })
     expect(await oriel('disconnect')).toMatchObject({ code: 1, out: 'Nothing is connected.\n' })
-    expect((await oriel('connect', 'claude-cod')).err).toContain("Did you mean 'claude-code'?")
-    expect((await oriel('connect', 'codex', '--how', 'magic')).err).toContain('--how must be')
+    expect((await oriel('connect', 'claude-cod')).err).toContain('did you mean claude-code')
+    expect((await oriel('connect', 'codex', '--how', 'magic')).err).toContain(
+      "--how cannot be 'magic'",
+    )
     expect((await oriel('connect', 'codex', '--how', 'plugin')).err).toContain('it has no plugin')
     mkdirSync(join(home, '.claude'))
     writeFileSync(join(home, '.claude/settings.json'), '{ "env": ')

@@ -1,14 +1,15 @@
 // `oriel context`: what fills the window of a thread now, by category.
 
 import { openThread, type Store } from 'oriel'
-import { type Composition, compositionOf, contextReport } from 'oriel/inspect'
+import { type Composition, compositionOf } from 'oriel/inspect'
 import { nameOf, wrong } from '../doctor/store-options.ts'
 import { renderJson } from '../render/json.ts'
+import { bar, number, percent, table } from '../render/layout.ts'
 import { clean } from '../render/text.ts'
 import { askGateway, type GatewayAddress } from '../search/gateway.ts'
 import { tenantsOf, withOpenStore } from '../search/open.ts'
 import type { ContextSettings } from '../search/settings.ts'
-import { colorsFor, type Terminal } from '../terminal.ts'
+import { type Colors, colorsFor, type Terminal, widthOf } from '../terminal.ts'
 
 export async function context(settings: ContextSettings, terminal: Terminal): Promise<number> {
   const { stdout, env } = terminal
@@ -18,11 +19,38 @@ export async function context(settings: ContextSettings, terminal: Terminal): Pr
       : await askFor(settings.gateway, settings.thread)
   if (settings.isJson) stdout.write(renderJson(composition))
   else {
-    const { bold, cyan } = colorsFor(stdout, env)
-    const colors = { head: (text: string) => bold(clean(text)), bar: cyan }
-    stdout.write(`${contextReport(name, composition, colors)}\n`)
+    const paper = { colors: colorsFor(stdout, env), width: widthOf(stdout) }
+    stdout.write(`${render(name, composition, paper).join('\n')}\n`)
   }
   return 0
+}
+
+const barWidth = 40
+
+function render(
+  name: string,
+  { tokens, used, window, free, model }: Composition,
+  { colors, width }: { readonly colors: Colors; readonly width: number },
+): readonly string[] {
+  const whole = Math.max(1, window ?? used)
+  const counts = [
+    ...Object.entries(tokens),
+    ...(free === undefined ? [] : [['free', free] as const]),
+  ]
+  const rows = counts.map(([category, count]) => [
+    category,
+    number(count),
+    { text: percent(count / whole), style: colors.dim },
+    { text: bar(count / whole, barWidth), style: colors.cyan },
+  ])
+  const of = window === undefined ? '' : ` of ${number(window)}`
+  const about = model === undefined ? '' : `, ${model}`
+  const right = { align: 'right' } as const
+  return [
+    `${colors.bold('oriel context')}  ${clean(`${name}: ${number(used)}${of} tokens${about}`)}`,
+    '',
+    ...table([{}, right, right, {}], rows, width),
+  ]
 }
 
 async function askFor(gateway: GatewayAddress, thread: string) {

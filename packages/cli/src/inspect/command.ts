@@ -8,6 +8,7 @@ import { exactMegabytes } from '../defaults.ts'
 import { createProgress, type Progress } from '../progress.ts'
 import { renderReport } from '../render/report.ts'
 import { recordingOf } from '../simulate/recordings.ts'
+import { readPrices } from '../simulate/settings.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
 import type { Conversation } from '../transcript/conversation.ts'
 import { expandFolders } from '../transcript/folders.ts'
@@ -80,7 +81,7 @@ async function costsOf(recordings: readonly Recording[]): Promise<ReadonlyMap<st
   const policies = standardTrials().flatMap(({ name, policy }) =>
     typeof policy === 'string' ? [{ name, policy }] : [],
   )
-  const { outcomes } = await simulate(recordings, { policies, workers: 0 })
+  const { outcomes } = await simulate(recordings, { policies, prices: readPrices(), workers: 0 })
   return new Map(outcomes.map(({ name, costRatio }) => [name, costRatio]))
 }
 

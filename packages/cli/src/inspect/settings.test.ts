@@ -54,7 +54,10 @@ describe('readSettings', () => {
     [{ budget: '1.5k' }, '--budget must be a whole number above 0'],
     [{ top: 'many' }, '--top must be a whole number above 0'],
     [{ top: [1, 2] }, '--top takes one value; give it once.'],
-    [{ policy: 'histroy-window' }, "no preset and no file called 'histroy-window'; presets: "],
+    [
+      { policy: 'histroy-window' },
+      "called 'histroy-window', did you mean history-window; presets: ",
+    ],
   ])('refuses %j', (raw, message) => {
     expect(() => readSettings(raw)).toThrow(message)
   })

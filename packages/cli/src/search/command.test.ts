@@ -52,6 +52,17 @@ describe('oriel search', () => {
     expect(one.stdout).toContain('1 message\n')
   })
 
+  it('[CS1] shows the lines around a match, not the whole passage', async () => {
+    const lines = Array.from({ length: 40 }, (_, index) => `line ${index}`)
+    await withStore(folder.file('oriel.db'), async (store) => {
+      const thread = await openThread({ id: 'long', tenant: 'default', store })
+      await thread.append({ role: 'user', content: lines.with(20, 'the zeppelin').join('\n') })
+    })
+    const { stdout } = await oriel(['search', 'zeppelin', '--data', folder.path])
+    expect(stdout).toContain('  the zeppelin\n')
+    expect(stdout.split('\n').length).toBeLessThan(14)
+  })
+
   it('[CS1] says so where there is nothing', async () => {
     await fillStore()
     const none = await oriel(['search', 'zanzibar', '--data', folder.path])
@@ -78,7 +89,9 @@ describe('oriel context', () => {
     const sum = Object.values(tokens as Record<string, number>).reduce((all, one) => all + one, 0)
     expect({ used, window, free }).toEqual({ used: sum, window: 8000, free: 8000 - sum })
     const text = await oriel(['context', 'trip-1', '--data', folder.path])
-    expect(text.stdout).toMatch(/^thread trip-1: \d+ of 8,000 tokens\n {2}system {6}/)
+    expect(text.stdout).toMatch(
+      /^oriel context {2}thread trip-1: \d+ of 8,000 tokens\n\n {2}system {6}/,
+    )
     expect(await oriel(['context', 'absent', '--data', folder.path])).toMatchObject({ code: 2 })
   })
 })

@@ -68,9 +68,7 @@ function render(found: readonly Found[], colors: Colors): string {
     const speaker = tool === undefined ? role : `${role} ${tool}`
     const when = new Date(at).toISOString().slice(0, 16).replace('T', ' ')
     const head = clean(`${where(result)}, ${speaker}, ${id}, entry ${seq}, ${when}`)
-    const lines = highlighted(result, colors)
-      .split('\n')
-      .map((line) => `  ${line}`)
+    const lines = nearMatch(result, colors).map((line) => `  ${line}`)
     return [colors.bold(head), ...lines].join('\n')
   })
   const end = found.length === 0 ? 'nothing found' : plural(found.length, 'message')
@@ -80,6 +78,22 @@ function render(found: readonly Found[], colors: Colors): string {
 /** A gateway tells only those whose key sees every tenant whose thread it is. */
 function where({ tenant, thread }: Found): string {
   return tenant === '' ? `thread ${thread}` : nameOf({ tenant, thread })
+}
+
+/** Lines shown of a passage. */
+const mostLines = 6
+
+/** The lines around the first match; `oriel search --json` has the whole passage. */
+function nearMatch(result: Found, colors: Colors): readonly string[] {
+  const lines = highlighted(result, colors).split('\n')
+  const first = result.text.slice(0, result.marks[0]?.[0] ?? 0).split('\n').length - 1
+  const from = Math.max(0, Math.min(first - 1, lines.length - mostLines))
+  const shown = lines.slice(from, from + mostLines)
+  return [
+    ...(from > 0 ? ['...'] : []),
+    ...shown,
+    ...(from + mostLines < lines.length ? ['...'] : []),
+  ]
 }
 
 /** The words that match stand out. */

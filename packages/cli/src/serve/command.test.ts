@@ -159,7 +159,7 @@ describe('oriel serve', () => {
       (expand) => readServeSettings({ expand }, {}).gateway.expand,
     )
     expect(modes).toEqual([true, 'auto', false])
-    expect(() => readServeSettings({ expand: 'yes' }, {})).toThrow(/auto, always or never/)
+    expect(() => readServeSettings({ expand: 'yes' }, {})).toThrow(/allowed: auto, always, never/)
     const auto = file('auto.json', { expand: 'auto' })
     expect(readServeSettings({ config: auto, expand: 'never' }, {}).gateway.expand).toBe(false)
     expect(readServeSettings({ config: auto }, {}).gateway.expand).toBe('auto')
@@ -170,14 +170,28 @@ describe('oriel serve', () => {
   it('[GW20] says what is wrong with a setting', () => {
     const wrong: [Record<string, unknown>, RegExp][] = [
       [{ port: 70_000 }, /--port must be/],
-      [{ policy: 'no-such' }, /--policy takes a preset/],
+      [
+        { policy: 'no-such' },
+        /--policy: there is no preset and no file called 'no-such'; presets:/,
+      ],
       [{ config: join(folder, 'absent.json') }, /does not exist/],
       [{ config: file('broken.json', '{') }, /not valid JSON/],
-      [{ config: file('unknown.json', { upstream: [] }) }, /The configuration at its top/],
+      [
+        { config: file('unknown.json', { upstream: [] }) },
+        /The configuration at its top: unknown key 'upstream' \(did you mean 'upstreams'\?\)/,
+      ],
+      [
+        { config: file('misspelt.json', { upstreams: [{ naem: 'a', baseUrl: 'http://a' }] }) },
+        /The configuration at upstreams\.0: unknown key 'naem' \(did you mean 'name'\?\)/,
+      ],
+      [
+        { config: file('missing.json', { upstreams: [{ name: 'a' }] }) },
+        /The configuration at upstreams\.0\.baseUrl: a string is missing\./,
+      ],
       [{ data: 'a', store: 'b' }, /give one of them/],
       [{ store: 'mysql://host/db' }, /--store takes the path of a SQLite file, or postgres:/],
       [{ config: file('store.json', { store: 'redis://host' }) }, /'store' takes the path/],
-      [{ log: 'xml' }, /--log takes text or json/],
+      [{ log: 'xml' }, /--log cannot be 'xml'; allowed: text, json/],
     ]
     for (const [raw, message] of wrong) expect(() => readServeSettings(raw, {})).toThrow(message)
   })

@@ -9,10 +9,11 @@ import {
   readAgents,
   readConfig,
 } from '@oriel/gateway'
-import { type PolicyInput, presets } from 'oriel'
 import { defaultFolder, defaultPort } from '../defaults.ts'
 import { checkPath, fileIn, readGivenPath, readText, wrong } from '../doctor/store-options.ts'
 import type { RawOptions } from '../inspect/settings.ts'
+import { choice } from '../names.ts'
+import { readPolicy } from '../policy-option.ts'
 
 export interface ServeSettings {
   readonly port: number
@@ -29,7 +30,7 @@ export function readServeSettings(
   env: Readonly<Record<string, string | undefined>>,
 ): ServeSettings {
   const file = readText(raw, 'config')
-  const config = file === undefined ? {} : readConfig(readJson(file, '--config'), env)
+  const config = file === undefined ? {} : readConfig(readJson(file), env)
   const folder = file === undefined ? '.' : dirname(file)
   const upstream = readText(raw, 'upstream')
   const policy = readText(raw, 'policy')
@@ -45,31 +46,25 @@ export function readServeSettings(
       env,
       ...(agents === undefined ? {} : { agents }),
       ...(upstream === undefined ? {} : { upstreams: [{ name: 'upstream', baseUrl: upstream }] }),
-      ...(policy === undefined ? {} : { policy: readPolicy(policy) }),
+      ...(policy === undefined ? {} : { policy: readPolicy(policy).policy }),
       ...readExpand(raw),
     },
   }
 }
 
-const expandModes: ReadonlyMap<unknown, boolean | 'auto'> = new Map<unknown, boolean | 'auto'>([
-  [true, true],
-  ['always', true],
-  ['auto', 'auto'],
-  ['never', false],
-])
+const expandModes = { auto: 'auto', always: true, never: false } as const
 
+/** `--expand` alone is always. */
 function readExpand({ expand }: RawOptions): Pick<GatewayOptions, 'expand'> {
   if (expand === undefined) return {}
-  const mode = expandModes.get(expand)
-  if (mode !== undefined) return { expand: mode }
-  throw wrong(`--expand takes auto, always or never; got '${String(expand).slice(0, 40)}'.`)
+  const names = ['auto', 'always', 'never'] as const
+  return { expand: expandModes[choice('expand', expand === true ? 'always' : expand, names)] }
 }
 
 function readLog(raw: RawOptions): Pick<GatewayOptions, 'logFormat'> {
   const format = readText(raw, 'log')
   if (format === undefined) return {}
-  if (format === 'text' || format === 'json') return { logFormat: format }
-  throw wrong(`--log takes text or json; got '${format.slice(0, 40)}'.`)
+  return { logFormat: choice('log', format, ['text', 'json'] as const) }
 }
 
 function agentsOf(config: GatewayConfig, folder: string): GatewayOptions['agents'] {
@@ -89,19 +84,11 @@ function readPort(raw: RawOptions): number | undefined {
   throw wrong(`--port must be a number from 0 to 65535; got '${String(port)}'.`)
 }
 
-/** A preset's name, or a file with a policy. */
-function readPolicy(text: string): PolicyInput {
-  if (Object.hasOwn(presets, text)) return text as PolicyInput
-  if (existsSync(text)) return readJson(text, '--policy') as PolicyInput
-  const known = Object.keys(presets).join(', ')
-  throw wrong(`--policy takes a preset (${known}) or a JSON file; there is no file '${text}'.`)
-}
-
-function readJson(file: string, option: string): unknown {
+function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (cause) {
     const problem = existsSync(file) ? 'is not valid JSON' : 'does not exist'
-    throw wrong(`${option}: the file '${file}' ${problem}.`, cause)
+    throw wrong(`--config: the file '${file}' ${problem}.`, cause)
   }
 }

@@ -2,6 +2,7 @@
 
 import { OrielError } from 'oriel'
 import type { Outcome, Simulation } from 'oriel/simulate'
+import { didYouMean } from '../names.ts'
 
 /** Metrics in a condition. Shares are between 0 and 1. */
 export const metrics = {
@@ -133,9 +134,15 @@ function ratio(part: number, whole: number): number {
 }
 
 function wrong(part: string): OrielError {
-  const names = Object.keys(metrics).join(', ')
+  const known = Object.keys(metrics)
+  const names = known.join(', ')
+  const [, metric = ''] = comparison.exec(part) ?? []
+  if (metric !== '') {
+    const problem = `no number is called '${metric}'${didYouMean(metric, known)}`
+    return new OrielError('invalid-option', `--fail-if: ${problem}; known: ${names}.`)
+  }
   return new OrielError(
     'invalid-option',
-    `--fail-if: '${part.trim().slice(0, 40)}' is no comparison; write for example "cost>0.8 or recall<0.99". Known: ${names}.`,
+    `--fail-if: '${part.trim().slice(0, 40)}' is no comparison; write for example "cost>0.8 or recall<0.99"; known: ${names}.`,
   )
 }

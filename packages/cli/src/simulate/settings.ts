@@ -2,7 +2,9 @@
 
 import { type FormatName, formatNames, OrielError } from 'oriel'
 import { lookupPrices, type NamedPolicy, type Prices, priceProviders } from 'oriel/simulate'
-import { choice, type RawOptions, readCount, readPolicy, single } from '../inspect/settings.ts'
+import { type RawOptions, readCount, single } from '../inspect/settings.ts'
+import { choice, didYouMean } from '../names.ts'
+import { readPolicy } from '../policy-option.ts'
 import { type Condition, readCondition } from './condition.ts'
 
 export interface SimulateSettings {
@@ -56,7 +58,7 @@ export function readSimulateSettings(raw: RawOptions): SimulateSettings {
       tokens === undefined ? 'estimate' : choice('tokens', tokens, ['estimate', 'o200k'] as const),
     ...(workers === undefined ? {} : { workers }),
     ...(html === undefined ? {} : { html: String(html) }),
-    rules: String(single(raw, 'rules')) === '0' ? 0 : (readCount(raw, 'rules') ?? statedRules),
+    rules: readCount(raw, 'rules', 0) ?? statedRules,
     summarizer: raw.summarizer === true,
     isJson: raw.json === true,
     ...(failIf === undefined ? {} : { failIf: readCondition(String(failIf)) }),
@@ -69,7 +71,7 @@ function readPolicies(value: unknown): readonly NamedPolicy[] {
 }
 
 /** `anthropic`, `claude-opus-5` or `anthropic/claude-opus-5`. */
-function readPrices(value: string | number | undefined, isLong: boolean): Prices {
+export function readPrices(value?: string | number, isLong = false): Prices {
   const text = value === undefined ? 'anthropic' : String(value)
   const life = isLong ? ('long' as const) : ('short' as const)
   if (priceProviders.includes(text)) {
@@ -83,6 +85,6 @@ function readPrices(value: string | number | undefined, isLong: boolean): Prices
   if (found.model !== undefined) return found
   throw new OrielError(
     'invalid-option',
-    `--prices: no provider or model is called '${text.slice(0, 60)}'; providers: ${priceProviders.join(', ')}; a model: anthropic/claude-opus-5.`,
+    `--prices: no provider or model is called '${text.slice(0, 60)}'${didYouMean(text, priceProviders)}; providers: ${priceProviders.join(', ')}; a model: anthropic/claude-opus-5.`,
   )
 }

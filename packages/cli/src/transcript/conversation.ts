@@ -63,7 +63,8 @@ export function toConversation(
   const { number, file, format, fallback } = options
   const { fields, messages, id } = body
   const detection = told(format, body) ?? detectFormat(fields, messages, fallback)
-  const { messages: _messages, input: _input, items: _items, prompt: _prompt, ...rest } = fields
+  const { messages: _messages, input: _input, items: _items, prompt: _prompt, ...others } = fields
+  const { contents: _contents, ...rest } = others
   return {
     number,
     file,
@@ -105,6 +106,7 @@ function bodyOf(fields: Fields): Body | undefined {
   if (Array.isArray(fields.messages)) return { fields, messages: fields.messages }
   if (Array.isArray(fields.prompt)) return { fields, messages: fields.prompt }
   if (Array.isArray(fields.input)) return { fields, messages: fields.input }
+  if (Array.isArray(fields.contents)) return { fields, messages: fields.contents }
   // `input` of openai-responses may be a string.
   if (typeof fields.input === 'string' && fields.model !== undefined) {
     return { fields, messages: [{ role: 'user', content: fields.input }] }

@@ -26,6 +26,10 @@ describe('detectFormat', () => {
     ['tools of Anthropic', { tools: [{ name: 'f', input_schema: {} }] }, [hello], 'anthropic'],
     ['a tool_use block', {}, [{ role: 'assistant', content: [{ type: 'tool_use' }] }], 'anthropic'],
     ['thinking', {}, [{ role: 'assistant', content: [{ type: 'thinking' }] }], 'anthropic'],
+    ['contents', { contents: [] }, [], 'gemini'],
+    ['tools of Gemini', { tools: [{ functionDeclarations: [] }] }, [hello], 'gemini'],
+    ["Gemini's parts", {}, [{ role: 'user', parts: [{ text: 'Hello.' }] }], 'gemini'],
+    ["Gemini's role", {}, [{ role: 'model', parts: [] }], 'gemini'],
     ['an input', { input: [] }, [hello], 'openai-responses'],
     ['a function_call item', {}, [{ type: 'function_call', call_id: 'a' }], 'openai-responses'],
     [

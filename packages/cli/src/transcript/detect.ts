@@ -80,10 +80,12 @@ function readBody(body: Fields, signs: Signs): void {
     signs.add('openai-responses', 'input')
   if (body.instructions !== undefined) signs.add('openai-responses', 'instructions')
   if (body.system !== undefined && body.messages !== undefined) signs.add('anthropic', 'system')
+  if (Array.isArray(body.contents)) signs.add('gemini', 'contents')
   if (body.anthropic_version !== undefined) signs.add('anthropic', 'anthropic_version')
   for (const tool of Array.isArray(body.tools) ? body.tools : []) {
     if (!isFields(tool)) continue
     if (tool.input_schema !== undefined) signs.add('anthropic', 'input_schema')
+    else if (Array.isArray(tool.functionDeclarations)) signs.add('gemini', 'functionDeclarations')
     else if (isFields(tool.function)) signs.add('openai-chat', 'tools[].function')
     else if (tool.type === 'function') signs.add('openai-responses', 'tools[].name')
   }
@@ -137,8 +139,7 @@ function readMessage(message: Fields, signs: Signs): void {
     signs.add('langchain', message.lc === 1 ? 'lc' : `type ${String(type)}`)
     return
   }
-  // AI SDK UI messages.
-  if (Array.isArray(message.parts) && message.content === undefined) signs.add('ai-sdk', 'parts')
+  if (Array.isArray(message.parts) && message.content === undefined) readParts(message, signs)
   const parts: readonly unknown[] = Array.isArray(message.content) ? message.content : []
   const isAiSdk = parts.some((part) => isFields(part) && partTypes.get(part.type) === 'ai-sdk')
   if (itemTypes.has(type)) signs.add('openai-responses', String(type))
@@ -154,6 +155,14 @@ function readMessage(message: Fields, signs: Signs): void {
     if (format !== undefined) signs.add(format, String(part.type))
     if (part.providerOptions !== undefined) signs.add('ai-sdk', 'providerOptions')
   }
+}
+
+/** AI SDK UI messages have parts too, each with a type; Gemini's have none, and the role of an answer is its own. */
+function readParts({ role, parts }: Fields, signs: Signs): void {
+  const hasTypes = (parts as readonly unknown[]).every((part) => isFields(part) && 'type' in part)
+  if (role === 'model') signs.add('gemini', 'role model')
+  else if (hasTypes) signs.add('ai-sdk', 'parts')
+  else signs.add('gemini', 'parts')
 }
 
 /** LangChain calls have parsed arguments under their own name. */

@@ -61,7 +61,7 @@ async function* readFile(file: string, options: ReadOptions): AsyncGenerator<Bod
   if (found > 0) return
   throw new OrielError(
     'invalid-input',
-    `${name}: no conversation found; expected OpenAI chat, OpenAI Responses, Anthropic, AI SDK or LangChain messages, as JSON or JSONL.`,
+    `${name}: no conversation found; expected OpenAI chat, OpenAI Responses, Anthropic, Gemini, AI SDK or LangChain messages, as JSON or JSONL.`,
   )
 }
 

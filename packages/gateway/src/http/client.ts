@@ -115,7 +115,7 @@ function readBase({ name, baseUrl }: UpstreamOptions): URL {
   ) {
     throw new OrielError(
       'invalid-option',
-      `The base URL of the upstream '${name}' must be a plain http or https address.`,
+      `The base URL of the upstream '${name}' must be a plain http or https address, such as https://api.openai.com.`,
       { path: 'upstreams' },
     )
   }

@@ -108,6 +108,7 @@ describe('a policy', () => {
       /allowed: none, remove, compact/,
     ],
     ['no-such-preset', 'policy', /no preset is called 'no-such-preset'; allowed: plugin-retention/],
+    ['recomended', 'policy', /called 'recomended' \(did you mean 'recommended'\?\); allowed: /],
     [{ preset: 'x' }, 'policy.preset', /no preset/],
     [7, 'policy', /got 7/],
     [[], 'policy', /an array/],

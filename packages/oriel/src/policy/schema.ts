@@ -135,10 +135,8 @@ function presetNamed(name: unknown, path: string): Policy {
   if (typeof name === 'string' && Object.hasOwn(presets, name)) {
     return check(presets[name as PresetName], path)
   }
-  throw invalid(
-    path,
-    `no preset is called ${describe(name)}; allowed: ${Object.keys(presets).join(', ')}`,
-  )
+  const hint = nearest([String(name)], Object.keys(presets))
+  throw invalid(path, `no preset is called ${describe(name)}${hint}`)
 }
 
 function check(value: object, path: string, own: readonly CustomRule[] = []): Policy {

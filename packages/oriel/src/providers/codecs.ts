@@ -26,7 +26,7 @@ export function codecNamed(name: string): MessageCodec {
   if (isFormatName(name)) return codecs[name]
   throw new OrielError(
     'unknown-format',
-    `No message format is called '${name}'; known: ${formatNames.join(', ')}.`,
+    `No message format is called '${String(name)}'; known: ${formatNames.join(', ')}.`,
     { path: 'format' },
   )
 }

@@ -2,7 +2,7 @@
 
 import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { isObject, type Json } from '../core/log/json.ts'
-import { assertOptions, type OptionNames } from '../core/log/options.ts'
+import { assertOptions, assertTokens, type OptionNames } from '../core/log/options.ts'
 import { checkScope, type Scope } from '../core/log/scope.ts'
 import type { TokensOption } from '../counters.ts'
 import type { PolicyInput } from '../policy/schema.ts'
@@ -240,9 +240,6 @@ export function readCompactOptions(options: CompactOptions): CompactOptions {
     const message = `instructions must be a text, got ${typeof instructions}.`
     throw new OrielError('invalid-option', message, { path: 'instructions' })
   }
-  if (limit !== undefined && !(Number.isFinite(limit) && limit > 0)) {
-    const message = `limit must be a number of tokens above 0, got ${String(limit)}.`
-    throw new OrielError('invalid-option', message, { path: 'limit' })
-  }
+  assertTokens(limit, 'limit')
   return options
 }

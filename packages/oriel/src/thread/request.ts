@@ -1,8 +1,8 @@
 // A request: what a client resends, and the view of it, as one batch.
 
-import { OrielError, wrongOption } from '../core/log/errors.ts'
+import { wrongOption } from '../core/log/errors.ts'
 import { isObject } from '../core/log/json.ts'
-import { assertOptions, type OptionNames } from '../core/log/options.ts'
+import { assertOptions, assertTokens, type OptionNames } from '../core/log/options.ts'
 import { isCall } from '../core/state/exchange.ts'
 import { assertFrame } from '../core/view/view.ts'
 import { type Policy, parsePolicy } from '../policy/schema.ts'
@@ -48,10 +48,7 @@ export function readViewOptions(
 ): Policy | undefined {
   assertOptions(options, of === 'view' || of === 'recover' ? viewOptions : requestOptions, of)
   const { policy, frame, budget, model, expand } = options
-  if (budget !== undefined && !(Number.isFinite(budget) && budget > 0)) {
-    const message = `budget must be a number of tokens above 0, got ${String(budget)}.`
-    throw new OrielError('invalid-option', message, { path: 'budget' })
-  }
+  assertTokens(budget, 'budget')
   const own = policy === undefined ? undefined : parsePolicy(policy, 'policy', rules)
   if (own !== undefined) assertTogether(own)
   if (options.override !== undefined) checkOverride(options.override)

@@ -103,7 +103,7 @@ function walk(value: unknown, by: Walk): Json | undefined {
       if (value === null) return null
       return Array.isArray(value) ? walkArray(value, by) : walkObject(value, by)
     default:
-      throw notJson(pathOf(by), `a ${typeof value}`)
+      throw notJson(pathOf(by), value === undefined ? 'undefined' : `a ${typeof value}`)
   }
 }
 

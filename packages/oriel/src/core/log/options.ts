@@ -46,6 +46,16 @@ export function isNearly(name: string, known: readonly string[]): boolean {
   return nearestName(name, [near], Math.floor(near.length / 4)) !== undefined
 }
 
+/** Rejects what is no limit in tokens; absent is no limit. */
+export function assertTokens(value: unknown, path: string): void {
+  if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && value > 0)) {
+    return
+  }
+  const got = typeof value === 'string' ? `'${value.slice(0, 40)}'` : String(value)
+  const message = `${path} must be a number of tokens above 0, got ${got}.`
+  throw new OrielError('invalid-option', message, { path })
+}
+
 function assertObject(value: unknown, path: string): void {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
   throw wrongOption(path, 'an object')

@@ -96,7 +96,7 @@ export class KeyedSetting<T> {
 }
 
 /** The first entry of a log. */
-export interface Header extends JsonObject {
+export interface Header {
   /** Ids of entries derive from it. */
   readonly salt: string
   /** The name of the counter, fixed for the thread. */

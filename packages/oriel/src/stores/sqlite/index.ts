@@ -62,9 +62,10 @@ export function sqliteStore(
 ): Store {
   // Null is no path either: it is refused like any other value.
   const isLocation = typeof location === 'object' && location !== null
+  if (isLocation) assertOptions(location, { path: true, ...sqliteOptions }, 'sqliteStore')
+  assertOptions(options, sqliteOptions, 'sqliteStore')
   const { path, ...own } = isLocation ? location : { path: location }
   const given = { ...own, ...options }
-  assertOptions(given, sqliteOptions, 'sqliteStore')
   const {
     now = Date.now,
     busyTimeoutMs = 5000,

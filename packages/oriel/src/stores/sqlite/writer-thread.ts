@@ -1,4 +1,4 @@
-// The thread that writes: a worker, or this very thread where the worker's file is not there, as in a bundled program.
+// The thread that writes: a worker, or this very thread where the worker's file is not there, as in a bundled program, and in Deno.
 
 import { EventEmitter } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -12,7 +12,8 @@ export type WriterThread = EventEmitter & Pick<Worker, 'postMessage' | 'ref' | '
 /** Starts the writer. Without the worker's file, writes block this thread for as long as the disk takes; they are as durable. */
 export function startWriter(file: URL | undefined, settings: SessionSettings): WriterThread {
   const isMissing = file === undefined || (file.protocol === 'file:' && !existsSync(file))
-  if (isMissing) return new SameThread(settings)
+  // A worker in Deno has no MessagePort, which the protocol reads from.
+  if (isMissing || 'deno' in process.versions) return new SameThread(settings)
   // The process's own flags may be ones that a worker refuses, and the worker needs none.
   return new Worker(file, { workerData: settings, name: 'oriel-sqlite', execArgv: [] })
 }
