@@ -37,7 +37,7 @@ describe('what newcomers stumbled over', () => {
     const name = String(await edit.getAttribute('data-edit'))
     const { entries } = await studio.ask<{ entries: number }>(`/api/threads/${id}`)
     await edit.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText(/^Takes back this edit of entry \d+.* tokens more/).waitFor()
+    await page.getByText(/^Takes back this edit of entry \d+\. Next request: \+.* tokens/).waitFor()
     expect((await studio.ask<{ entries: number }>(`/api/threads/${id}`)).entries).toBe(entries)
     await page.getByRole('button', { name: 'Undo now' }).click()
     await page.getByText('Undone.').waitFor()

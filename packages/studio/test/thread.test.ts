@@ -120,8 +120,8 @@ describe('the inspector', () => {
     const drawer = page.getByRole('complementary', { name: 'Block' })
     const act = async (name: string): Promise<void> => {
       await drawer.getByRole('button', { name, exact: true }).click()
-      expect(await drawer.locator('.effect').innerText()).toMatch(
-        /Next request: [+−][\d.]+k? tokens|stays as it is/,
+      await soon(() => drawer.locator('.effect').innerText()).toMatch(
+        /Next request: [+−][\d.]+k? tokens \(.+\), \d+ blocks? shown otherwise|stays as it is/,
       )
       await drawer.getByRole('button', { name: `${name} now` }).click()
     }

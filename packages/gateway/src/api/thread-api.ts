@@ -28,6 +28,7 @@ import {
   compositionIn,
   compositionOf,
   contentsIn,
+  effectOf,
   gathered,
   listEdits,
   type NextOptions,
@@ -57,7 +58,7 @@ import { ReplayPool } from './replay-pool.ts'
 import { differenceOf } from './request-diff.ts'
 import { Summaries, summaryIn, type ThreadSummary } from './summary.ts'
 import { cursorOf, threadsByAge } from './thread-list.ts'
-import type { CompareBody, WhatIfBody } from './thread-routes.ts'
+import type { CompareBody, EffectBody, WhatIfBody } from './thread-routes.ts'
 
 export interface ThreadApiOptions {
   readonly store: Store
@@ -611,6 +612,19 @@ export class ThreadApi {
     this.#options.changed(key.tenant, key.thread)
     const info = await this.#options.store.info(key)
     return json({ version: info?.version, ...(typeof result === 'object' ? result : {}) })
+  }
+
+  /** What an action would do to the next request, as the library rehearses it. */
+  async effect(context: RouteContext, schema: EffectBody): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    const action = await readJson(context, schema, this.#options.limits)
+    // The thread is loaded into memory, so reserve its size.
+    context.room.take(info.bytes)
+    const { log } = await this.#inspect(context)
+    const rehearsal = await this.open(key, (thread) =>
+      thread.rehearse(action, requestOptions(log.entries)),
+    )
+    return json(rehearsal.ok ? { ok: true, ...effectOf(rehearsal) } : rehearsal)
   }
 
   async erase(context: RouteContext): Promise<Response> {

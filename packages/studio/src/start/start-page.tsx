@@ -33,7 +33,8 @@ export function StartPage({ info }: { readonly info: Info }): ReactNode {
   useLeftPlace(list.data !== undefined)
   const all = list.data?.threads ?? []
   const model = params.get('model') ?? ''
-  const threads = shownThreads(all, { sort, model })
+  const agent = params.get('agent') ?? ''
+  const threads = shownThreads(all, { sort, model, agent })
   const refresh = useDebounced(() => {
     list.reload()
     overview.reload()
@@ -57,7 +58,9 @@ export function StartPage({ info }: { readonly info: Info }): ReactNode {
           search={search}
           sort={sort}
           model={model}
-          models={modelsOf(all)}
+          models={namesIn(all.map((thread) => thread.model))}
+          agent={agent}
+          agents={namesIn(all.map((thread) => thread.agent))}
           info={info}
         />
       )}
@@ -91,8 +94,8 @@ function headlineOf({ tokens, requests, edits }: Overview): string {
     : `${said} The model read all of them.`
 }
 
-function modelsOf(threads: readonly ThreadSummary[]): readonly string[] {
-  return [...new Set(threads.flatMap(({ model }) => (model === undefined ? [] : [model])))].sort()
+function namesIn(names: readonly (string | undefined)[]): readonly string[] {
+  return [...new Set(names.filter((name) => name !== undefined))].sort()
 }
 
 /** Moves the focus to the next or previous thread; to the first if none has it. */

@@ -4,19 +4,29 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { threadAddress } from '../address.ts'
 import type { Info, ThreadSummary } from '../contract.ts'
 import { Link } from '../link.tsx'
-import { formatAgo, formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import {
+  formatAgo,
+  formatCount,
+  formatDollars,
+  formatPercent,
+  formatTokens,
+  unpriced,
+} from '../numbers.ts'
 
 export interface Shown {
   readonly sort: string
   /** Empty for all. */
   readonly model: string
+  readonly agent: string
 }
 
 export function shownThreads(
   threads: readonly ThreadSummary[],
-  { sort, model }: Shown,
+  { sort, model, agent }: Shown,
 ): readonly ThreadSummary[] {
-  const found = model === '' ? threads : threads.filter((one) => one.model === model)
+  const found = threads.filter(
+    (one) => (model === '' || one.model === model) && (agent === '' || one.agent === agent),
+  )
   const weight = weights[sort]
   return weight === undefined ? found : found.toSorted((a, b) => weight(b) - weight(a))
 }
@@ -133,7 +143,10 @@ function ThreadRow({ thread, whose, now }: ThreadRowProps): ReactNode {
         {cost === undefined ? (
           <span title="The price of this model is not known.">–</span>
         ) : (
-          <Link href={threadAddress(id, { ...whose, tab: 'timeline' })}>
+          <Link
+            href={threadAddress(id, { ...whose, tab: 'timeline' })}
+            title={unpriced(cost.unpricedCalls) || undefined}
+          >
             {formatDollars(cost.dollars)}
           </Link>
         )}
