@@ -49,6 +49,12 @@ describe('threads', () => {
     await page.getByRole('searchbox').fill('')
     await page.getByLabel('Order').selectOption('cost')
     await soon(() => rows.first().innerText()).toContain('What failed in the billing log?')
+    const plain = '?historyPolicy=all'
+    await talk({ url: studio.url, session: 'none', parameters: plain, questions: ['Hello?'] })
+    await soon(() => rows.count()).toBe(3)
+    await page.goto(`${studio.url}/threads?agent=demo`)
+    await soon(() => rows.count()).toBe(2)
+    expect(await page.getByLabel('Agent').inputValue()).toBe('demo')
   })
 })
 

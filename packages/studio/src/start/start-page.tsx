@@ -49,8 +49,8 @@ export function StartPage({ info }: { readonly info: Info }): ReactNode {
       {!isNew && overview.data !== undefined && (
         <>
           <h1 className="headline">{headlineOf(overview.data)}</h1>
-          <Sums overview={overview.data} isDemo={info.isDemo} />
-          <Connect />
+          {overview.data.requests > 0 && <Sums overview={overview.data} isDemo={info.isDemo} />}
+          <Connect isOpen={overview.data.requests === 0} />
         </>
       )}
       {!isNew && (
@@ -86,7 +86,7 @@ export function StartPage({ info }: { readonly info: Info }): ReactNode {
 
 /** One sentence about all threads, from their numbers. */
 function headlineOf({ tokens, requests, edits }: Overview): string {
-  if (requests === 0) return 'Nothing was sent through this gateway yet.'
+  if (requests === 0) return 'No model has read any of these threads yet.'
   const said = `Your agents said ${formatTokens(tokens.log)} tokens.`
   const isReduced = tokens.view < tokens.log && edits > 0
   return isReduced

@@ -174,7 +174,7 @@ function Saved({ cost }: { readonly cost: ThreadSummary['cost'] | undefined }): 
     </span>
   ) : (
     <span className="worse" title={title}>
-      +{formatPercent(share)}
+      {formatPercent(share)} more
     </span>
   )
 }
