@@ -202,7 +202,7 @@ export const api = {
     ),
   settings: (parameters: string, signal?: AbortSignal) =>
     get<Settings>(`/api/settings${parameters}`, signal),
-  threads: (options: { search?: string; cursor?: string; limit?: number }, signal?: AbortSignal) =>
+  threads: (options: Readonly<Record<string, string | number>>, signal?: AbortSignal) =>
     get<ThreadPage>(`/api/threads${query(options)}`, signal),
   overview: (signal?: AbortSignal) => get<Overview>('/api/overview', signal),
   search: (q: string, options: { thread?: string; limit?: number }, signal?: AbortSignal) =>

@@ -132,6 +132,9 @@ function readRoutes(api: ThreadApi): readonly Route[] {
       summary: 'Threads, most recently used first.',
       query: {
         search: 'Only threads with this text in them.',
+        model: 'Only threads whose newest request went to this model.',
+        agent: 'Only threads whose newest request was of this agent.',
+        sort: '`recent` (default), or the largest first: `cost`, `saved` or `size` (tokens of the log).',
         after: 'The `cursor` of the previous page. It stays valid when threads change.',
         cursor: 'The same as `after`.',
         ...paging,

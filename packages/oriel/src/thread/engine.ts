@@ -1,5 +1,6 @@
 // The working parts of one thread, whose id never changes: what its public operations have in common.
 
+import { setImmediate } from 'node:timers/promises'
 import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/log/entry.ts'
 import { assert, OrielError } from '../core/log/errors.ts'
 import { equalJson, type Json, type JsonObject } from '../core/log/json.ts'
@@ -430,10 +431,16 @@ export class ThreadEngine {
     const own = this.#ownFor(options, given)
     const view = (copy: Journal): Promise<View> =>
       this.#dryView({ ...options, dryRun: true }, own, { copy })
-    const copy = Journal.copyOf(this.journal)
+    const base = Journal.copyOf(this.journal)
+    // Copies and views of a long thread take their time: others are served between them.
+    await setImmediate()
+    const copy = Journal.copyOf(base)
     const reason = await act(copy, action, () => this.lastView())
     if (reason !== undefined) return { ok: false, reason }
-    return { ok: true, before: await view(Journal.copyOf(this.journal)), after: await view(copy) }
+    await setImmediate()
+    const after = await view(copy)
+    await setImmediate()
+    return { ok: true, before: await view(base), after }
   }
 
   /** A view that commits nothing and asks no model. */

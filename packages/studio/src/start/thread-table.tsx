@@ -13,30 +13,6 @@ import {
   unpriced,
 } from '../numbers.ts'
 
-export interface Shown {
-  readonly sort: string
-  /** Empty for all. */
-  readonly model: string
-  readonly agent: string
-}
-
-export function shownThreads(
-  threads: readonly ThreadSummary[],
-  { sort, model, agent }: Shown,
-): readonly ThreadSummary[] {
-  const found = threads.filter(
-    (one) => (model === '' || one.model === model) && (agent === '' || one.agent === agent),
-  )
-  const weight = weights[sort]
-  return weight === undefined ? found : found.toSorted((a, b) => weight(b) - weight(a))
-}
-
-const weights: Readonly<Record<string, (thread: ThreadSummary) => number>> = {
-  cost: ({ cost }) => cost?.dollars ?? 0,
-  saved: ({ cost }) => (cost === undefined ? 0 : cost.withoutOriel - cost.dollars),
-  size: ({ tokens }) => tokens.log,
-}
-
 /** The tenant for a foreign thread's URL; own threads need only their id. */
 function othersTenant({ tenant }: ThreadSummary, info: Info): { readonly tenant?: string } {
   return tenant === undefined || tenant === info.tenant ? {} : { tenant }
