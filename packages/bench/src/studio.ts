@@ -1,5 +1,6 @@
 // What the studio asks of a long thread. Makes one of 10,000 messages and 2,500 steps in SQLite (`--dir` keeps it), asks a gateway for each
-// route of the thread page, and prints time, bytes on the wire and the longest pause of the event loop. Needs `npm run build:code`.
+// route of the thread page, and prints time, bytes on the wire and the longest pause of the event loop: as the clock has it, and the computing of
+// the main thread in it, which other programs do not lengthen. Needs `npm run build:code`.
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { get, request } from 'node:http'
@@ -78,6 +79,7 @@ async function measure(file: string, name: string): Promise<Table> {
   const timed = async (contender: string, run: () => Promise<number>): Promise<void> => {
     const lag = monitorEventLoopDelay({ resolution: 1 })
     lag.enable()
+    const pauses = watchPauses()
     const started = performance.now()
     const before = process.cpuUsage()
     const sent = await run()
@@ -90,6 +92,7 @@ async function measure(file: string, name: string): Promise<Table> {
       'CPU ms': figure((user + system) / 1000),
       'KB on the wire': figure(sent / 1024),
       'longest pause, ms': figure(lag.max / 1e6),
+      'of it computing, ms': figure(pauses.end()),
     })
     progress(`studio: ${name}, ${contender}`)
   }
@@ -105,6 +108,7 @@ async function measure(file: string, name: string): Promise<Table> {
   await ask('newest request', '/outline')
   for (const step of [1250, 2400, 10, 1900]) await ask(`step ${step}`, `/outline?step=${step}`)
   await ask('next request', '/outline?step=next')
+  await ask('effect of a pin', '/effect', { type: 'pin', id: await someMessage(store) })
   await ask('originals of a page', '/texts?from=9000&limit=100')
   await ask('edits, first page', '/edits?limit=100')
   await ask('pin', '/pin', { id: await someMessage(store) })
@@ -120,6 +124,29 @@ async function measure(file: string, name: string): Promise<Table> {
       `${words(version)} entries, ${Math.round(bytes / 2 ** 20)} MB.`,
       'Computing of all threads of the process, the client included. On a machine that is busy otherwise, the other times say little.',
     ],
+  }
+}
+
+/** The most that the main thread computes between two turns of its event loop, in milliseconds. */
+function watchPauses(): { end(): number } {
+  const spent = (): number => {
+    const { user, system } = process.threadCpuUsage()
+    return (user + system) / 1000
+  }
+  let [longest, last, isOver] = [0, spent(), false]
+  const turn = (): void => {
+    const now = spent()
+    longest = Math.max(longest, now - last)
+    last = now
+    if (!isOver) setTimeout(turn, 0)
+  }
+  setTimeout(turn, 0)
+  return {
+    end() {
+      isOver = true
+      turn()
+      return longest
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 // Public API of the gateway.
 
 export type {
+  ActionEffect,
   BlockRow,
   Composition,
   ContextCategory,

@@ -145,6 +145,7 @@ export type {
   WatchListener,
   WriteOptions,
 } from './stores/store.ts'
+export type { Rehearsal, ThreadAction } from './thread/actions.ts'
 export type { AppendOptions } from './thread/append.ts'
 export type { HistoryMatch } from './thread/branches/conversation.ts'
 export {

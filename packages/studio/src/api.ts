@@ -6,6 +6,7 @@ import type {
   BlockRow,
   Comparison,
   EditsPage,
+  EffectAnswer,
   Expansion,
   Found,
   Info,
@@ -19,6 +20,7 @@ import type {
   Settings,
   StepRequest,
   StepSummary,
+  ThreadAction,
   ThreadPage,
   ThreadSummary,
   ThreadView,
@@ -200,7 +202,7 @@ export const api = {
     ),
   settings: (parameters: string, signal?: AbortSignal) =>
     get<Settings>(`/api/settings${parameters}`, signal),
-  threads: (options: { search?: string; cursor?: string; limit?: number }, signal?: AbortSignal) =>
+  threads: (options: Readonly<Record<string, string | number>>, signal?: AbortSignal) =>
     get<ThreadPage>(`/api/threads${query(options)}`, signal),
   overview: (signal?: AbortSignal) => get<Overview>('/api/overview', signal),
   search: (q: string, options: { thread?: string; limit?: number }, signal?: AbortSignal) =>
@@ -271,6 +273,8 @@ export const api = {
     send(instruction(id, scope), { method: 'DELETE' }),
   expand: (id: string, block: string, options: object = {}) =>
     post<Expansion>(thread(id, '/expand'), { id: block, ...options }),
+  effect: (id: string, action: ThreadAction, signal?: AbortSignal) =>
+    post<EffectAnswer>(thread(id, '/effect'), action, signal),
   undo: (id: string, edit: string) => post(thread(id, '/undo'), { id: edit }),
   pin: (id: string, entry: string, pinned: boolean) =>
     post(thread(id, '/pin'), { id: entry, pinned }),

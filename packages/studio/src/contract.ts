@@ -1,6 +1,7 @@
 // Response types of the gateway, as far as the page uses them.
 
 import type {
+  ActionEffect,
   Agent,
   BlockRow,
   Comparison,
@@ -27,11 +28,13 @@ import type {
   JsonObject,
   Policy,
   SettingSource,
+  ThreadAction,
   Usage,
   View,
 } from 'oriel'
 
 export type {
+  ActionEffect,
   Agent,
   Block,
   BlockRow,
@@ -50,6 +53,7 @@ export type {
   Policy,
   PolicyOutcome,
   StepRequest,
+  ThreadAction,
   TimelineStep,
   Usage,
   ViewBlock,
@@ -205,4 +209,9 @@ export interface StepSummary {
 
 export type Expansion =
   | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly reason: string }
+
+/** What an action would do, or why it would be refused. */
+export type EffectAnswer =
+  | ({ readonly ok: true } & ActionEffect)
   | { readonly ok: false; readonly reason: string }

@@ -7,7 +7,7 @@ export interface LinkProps {
   readonly href: string
   readonly className?: string
   readonly isCurrent?: boolean
-  readonly title?: string
+  readonly title?: string | undefined
   readonly children: ReactNode
 }
 

@@ -14,8 +14,8 @@ export function countOf(value: number, name: string): string {
 /** 934, 1.2k, 35k, 1.4M. */
 export function formatTokens(value: number): string {
   const size = Math.abs(value)
-  if (size < 1000) return String(Math.round(value))
-  if (size < 1_000_000) return `${trim(value / 1000)}k`
+  if (size < 999.5) return String(Math.round(value))
+  if (size < 999_500) return `${trim(value / 1000)}k`
   return `${trim(value / 1_000_000)}M`
 }
 
@@ -33,8 +33,21 @@ export function formatAgo(at: number, now: number): string {
   return new Date(at).toLocaleDateString(undefined, { dateStyle: 'medium' })
 }
 
+/** What is there is never 0%, and what is not all is never 100%. */
 export function formatPercent(share: number): string {
+  if (share > 0 && share < 0.005) return '<1%'
+  if (share < 1 && share >= 0.995) return '>99%'
   return `${Math.round(share * 100)}%`
+}
+
+/** Notes with commas between them; empty ones are left out. */
+export function listed(notes: readonly string[]): string {
+  return notes.filter((note) => note !== '').join(', ')
+}
+
+/** Calls that are in no sum of dollars, in words; empty where all have a price. */
+export function unpriced(calls: number): string {
+  return calls === 0 ? '' : `${countOf(calls, 'call')} without a known price`
 }
 
 /** A text of the library with its large numbers grouped, as the page writes them: 12742 tokens are 12,742. */

@@ -120,7 +120,7 @@ function savedText(cost: Numbers['cost']): string {
   if (cost === undefined) return '–'
   const saved = cost.withoutOriel - cost.dollars
   if (saved === 0) return '$0'
-  return `${saved > 0 ? '' : '+'}${formatPercent(Math.abs(saved) / cost.withoutOriel)}`
+  return `${formatPercent(Math.abs(saved) / cost.withoutOriel)}${saved > 0 ? '' : ' more'}`
 }
 
 async function checkHead(page: Page, { tokens, requests, cost }: Numbers): Promise<void> {

@@ -1,12 +1,13 @@
-// Pictures for README and guides: `npm run screenshots` talks to the demo agent in a real browser and writes docs/images: each page once, and a
-// tour of six stills. It prints how fast the start page is painted and how much its layout shifts.
+// Pictures for README and guides: `npm run screenshots` talks to the demo agent in a real browser and writes docs/images: each page once, and
+// all of them as a tour of a minute. It prints how fast the start page is painted and how much its layout shifts.
 
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createGateway, readAgents, serveGateway } from '@oriel/gateway'
 import type { Page } from 'playwright-core'
 import { talk } from '../../../scripts/sample-thread.ts'
+import { animatedPng } from './animated-png.ts'
 import { launchChromium } from './chromium.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -33,6 +34,8 @@ const others = [
   ],
 ] as const
 
+const tourMs = 60_000
+
 const gateway = createGateway({
   agents: readAgents(join(gatewayFolder, 'agents')),
   studio: join(gatewayFolder, 'dist/studio'),
@@ -53,31 +56,58 @@ try {
     await page.locator(ready).first().waitFor()
     await page.locator('.spinner, progress').waitFor({ state: 'detached' })
   }
-  const shoot = (name: string): Promise<unknown> =>
-    page.screenshot({ path: join(images, `${name}.png`) })
+  const stills: Buffer[] = []
+  /** A still of the tour; with a name, the page is a picture of its own too. */
+  const shoot = async (question: string, name?: string): Promise<void> => {
+    if (name !== undefined) await page.screenshot({ path: join(images, `${name}.png`) })
+    stills.push(await stillOf(page, question))
+  }
 
   await show('/threads', '[data-thread]')
   process.stdout.write(`${await paintOf(page)}\n`)
-  await shoot('start')
+  await shoot('What did my agents cost, and what was saved?', 'start')
   await show(`/threads/${sample}`, '[data-folded]')
-  await shoot('inspector')
+  await shoot('What did the model see, and what fills its window?', 'inspector')
+  await page.locator('[data-folded] .row-open').first().click()
+  await page.locator('.row.is-inside').first().waitFor()
+  await shoot('Why is this block gone? A folded run opens.')
   await show(`/threads/${sample}?of=toolOutput`, '[data-form=clipped]')
   await page.locator('[data-form=clipped] .row-open').last().click()
   await page.locator('.diff').waitFor()
-  await shoot('block')
+  await shoot('What was cut? The original stays, line by line.', 'block')
+  await page.getByRole('button', { name: 'Pin', exact: true }).click()
+  await page.getByRole('button', { name: 'Pin now' }).waitFor()
+  await shoot('What would keeping it cost? It says so before it acts.')
   await show(`/threads/${sample}?tab=timeline`, '.chart canvas')
   await page
     .locator('[data-chart="Tokens per request"] .u-over')
     .hover({ position: { x: 600, y: 80 } })
-  await shoot('timeline')
+  await shoot('What did each step cost, and when and why did the cache break?', 'timeline')
   await show(`/threads/${sample}?tab=what-if`, '.compare')
-  await shoot('policy')
+  await shoot('What would another policy do?', 'policy')
   await show(`/chat?agent=demo&debug=true&thread=${sample}`, '.message-tool .form')
-  await shoot('chat')
+  await shoot('Try it: the demo agent looks up what was folded.', 'chat')
+  const delayMs = tourMs / stills.length
+  writeFileSync(join(images, 'tour.png'), animatedPng(stills, { delayMs }))
   if (values.looks !== undefined) await takeLooks(values.looks, sample)
 } finally {
   await browser.close()
   await server.close()
+}
+
+/** The page with a question under it. */
+async function stillOf(page: Page, question: string): Promise<Buffer> {
+  await page.evaluate((text) => {
+    const caption = document.createElement('p')
+    caption.id = 'caption'
+    caption.textContent = text
+    caption.style.cssText =
+      'position:fixed;inset:auto 0 0 0;z-index:9;margin:0;padding:14px 24px;background:#1b1d29;color:#fff;font:600 20px/1.4 sans-serif'
+    document.body.append(caption)
+  }, question)
+  const still = await page.screenshot()
+  await page.evaluate(() => document.querySelector('#caption')?.remove())
+  return still
 }
 
 async function takeLooks(folder: string, sample: string): Promise<void> {

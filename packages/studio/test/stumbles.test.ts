@@ -37,7 +37,9 @@ describe('what newcomers stumbled over', () => {
     const name = String(await edit.getAttribute('data-edit'))
     const { entries } = await studio.ask<{ entries: number }>(`/api/threads/${id}`)
     await edit.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText(/^Takes back this edit of entry \d+.* tokens more/).waitFor()
+    await page
+      .getByText(/^Takes back this edit of entry \d+.* Next request: [+−].* tokens/)
+      .waitFor()
     expect((await studio.ask<{ entries: number }>(`/api/threads/${id}`)).entries).toBe(entries)
     await page.getByRole('button', { name: 'Undo now' }).click()
     await page.getByText('Undone.').waitFor()
@@ -55,7 +57,10 @@ describe('what newcomers stumbled over', () => {
       { role: 'user', content: 'Well?' },
     ])
     const page = await studio.open('/threads')
-    await page.locator('[data-thread=imported]').getByRole('link').first().click()
+    // A model has read nothing of it, and nothing is claimed to have been spent.
+    const row = page.locator('[data-thread=imported]')
+    expect(await row.locator('[data-label=Cost]').innerText()).toBe('–')
+    await row.getByRole('link').first().click()
     const added = page.locator('[data-part=summary]')
     await added.waitFor()
     expect(await added.innerText()).toMatch(/^result[\s\S]*the log has no result of this call/)

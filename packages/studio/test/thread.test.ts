@@ -49,6 +49,12 @@ describe('threads', () => {
     await page.getByRole('searchbox').fill('')
     await page.getByLabel('Order').selectOption('cost')
     await soon(() => rows.first().innerText()).toContain('What failed in the billing log?')
+    const plain = '?historyPolicy=all'
+    await talk({ url: studio.url, session: 'none', parameters: plain, questions: ['Hello?'] })
+    await soon(() => rows.count()).toBe(3)
+    await page.goto(`${studio.url}/threads?agent=demo`)
+    await soon(() => rows.count()).toBe(2)
+    expect(await page.getByLabel('Agent').inputValue()).toBe('demo')
   })
 })
 
@@ -120,8 +126,8 @@ describe('the inspector', () => {
     const drawer = page.getByRole('complementary', { name: 'Block' })
     const act = async (name: string): Promise<void> => {
       await drawer.getByRole('button', { name, exact: true }).click()
-      expect(await drawer.locator('.effect').innerText()).toMatch(
-        /Next request: [+−][\d.]+k? tokens|stays as it is/,
+      await soon(() => drawer.locator('.effect').innerText()).toMatch(
+        /Next request: [+−][\d.]+k? tokens \(.+\), \d+ blocks? shown otherwise|stays as it is/,
       )
       await drawer.getByRole('button', { name: `${name} now` }).click()
     }

@@ -10,7 +10,7 @@ import {
   type Policy,
   type WireFormat,
 } from 'oriel'
-import { RequestFacts, viewBlocks } from 'oriel/inspect'
+import { RequestFacts, threadNumbers, viewBlocks } from 'oriel/inspect'
 import {
   type CreateManager,
   type Judgement,
@@ -113,6 +113,7 @@ export async function compare(
       policy,
       format,
       ...(model === undefined ? {} : { model }),
+      ...measuredIn(entries),
       thread: { store, prices },
     }
     const create = reporting(threadManager(options), () => {
@@ -128,6 +129,13 @@ export async function compare(
     outcomes: ends.map(({ judged, ...end }) => outcomeOf(end, directives, { judged, prices })),
     different: differenceOf(ends.at(-2) ?? whole, ends.at(-1) ?? whole),
   }
+}
+
+/** How the provider counted what was sent, against the thread's own counter: limits hold by it, and so must those of a replay. */
+function measuredIn(entries: readonly Entry[]): { readonly measured?: number } {
+  const { sent, usage } = threadNumbers(entries)
+  const input = usage.uncached + usage.cacheRead + usage.cacheWrite
+  return sent.view === 0 || input === 0 ? {} : { measured: input / sent.view }
 }
 
 /** Tells of every request. */

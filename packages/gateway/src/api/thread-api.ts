@@ -28,6 +28,7 @@ import {
   compositionIn,
   compositionOf,
   contentsIn,
+  effectOf,
   gathered,
   listEdits,
   type NextOptions,
@@ -57,7 +58,8 @@ import { ReplayPool } from './replay-pool.ts'
 import { differenceOf } from './request-diff.ts'
 import { Summaries, summaryIn, type ThreadSummary } from './summary.ts'
 import { cursorOf, threadsByAge } from './thread-list.ts'
-import type { CompareBody, WhatIfBody } from './thread-routes.ts'
+import { orderedPage, readOrder } from './thread-order.ts'
+import type { CompareBody, EffectBody, WhatIfBody } from './thread-routes.ts'
 
 export interface ThreadApiOptions {
   readonly store: Store
@@ -81,6 +83,10 @@ export interface ThreadsQuery {
   readonly limit: number
   /** Empty for all. */
   readonly search: string
+  /** Only threads whose newest request went to this model. @default all */
+  readonly model?: string
+  /** Only threads whose newest request was of this agent. @default all */
+  readonly agent?: string
   /** Cursor of the previous page. */
   readonly after: string | null
   /** Aborts the search when the caller disconnects. */
@@ -153,22 +159,42 @@ export class ThreadApi {
   async list({ caller, url, request }: RouteContext): Promise<Response> {
     const limit = readCount(url, 'limit', 50, maxPage)
     const search = (url.searchParams.get('search') ?? '').slice(0, 200)
-    const { threads, cursor } = await this.threads(caller, {
+    const asked: ThreadsQuery = {
       limit,
       search,
+      model: url.searchParams.get('model') ?? '',
+      agent: url.searchParams.get('agent') ?? '',
       after: url.searchParams.get('after') ?? url.searchParams.get('cursor'),
       signal: request.signal,
-    })
+    }
+    const order = readOrder(url.searchParams.get('sort'))
+    const { threads, cursor } =
+      order === undefined
+        ? await this.threads(caller, asked)
+        : orderedPage(await this.#allThreads(caller, asked), order, asked)
     const shown = threads.map(({ key, summary }) =>
       caller.isAdmin ? { ...summary, tenant: key.tenant } : summary,
     )
     return json({ threads: shown, ...(cursor === undefined ? {} : { cursor }) })
   }
 
-  /** The caller's threads, most recently used first, optionally filtered by text. */
+  /** As many of the caller's threads as can be read in time, for an order that needs all of them. */
+  async #allThreads(caller: Caller, asked: ThreadsQuery): Promise<readonly FoundThread[]> {
+    const deadline = performance.now() + searchMs
+    const all: FoundThread[] = []
+    let after: string | undefined
+    do {
+      const page = await this.threads(caller, { ...asked, limit: maxPage, after: after ?? null })
+      all.push(...page.threads)
+      after = page.cursor
+    } while (after !== undefined && performance.now() < deadline)
+    return all
+  }
+
+  /** The caller's threads, most recently used first, optionally filtered by text, model and agent. */
   async threads(
     caller: Caller,
-    { limit, search: asked, after, signal }: ThreadsQuery,
+    { limit, search: asked, model = '', agent = '', after, signal }: ThreadsQuery,
   ): Promise<FoundThreads> {
     await this.#options.threads.quiet(caller.isAdmin ? undefined : caller.tenant)
     const search = asked.toLowerCase()
@@ -177,7 +203,8 @@ export class ThreadApi {
     const deadline = performance.now() + searchMs
     let last: string | undefined
     for await (const found of threadsByAge(this.#options.store, { tenants, after })) {
-      const isOver = search !== '' && last !== undefined && performance.now() > deadline
+      const isFiltered = search !== '' || model !== '' || agent !== ''
+      const isOver = isFiltered && last !== undefined && performance.now() > deadline
       if ((threads.length === limit || isOver) && last !== undefined)
         return { threads, cursor: last }
       last = cursorOf(found)
@@ -186,6 +213,8 @@ export class ThreadApi {
       signal?.throwIfAborted()
       const { key, info } = found
       const summary = await this.#summaries.of(key, info)
+      if (model !== '' && summary.model !== model) continue
+      if (agent !== '' && summary.agent !== agent) continue
       if (search !== '' && !(await this.#contains(key, summary, { search, signal }))) continue
       threads.push({ key, summary, cursor: last })
     }
@@ -611,6 +640,19 @@ export class ThreadApi {
     this.#options.changed(key.tenant, key.thread)
     const info = await this.#options.store.info(key)
     return json({ version: info?.version, ...(typeof result === 'object' ? result : {}) })
+  }
+
+  /** What an action would do to the next request, as the library rehearses it. */
+  async effect(context: RouteContext, schema: EffectBody): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    const action = await readJson(context, schema, this.#options.limits)
+    // The thread is loaded into memory, so reserve its size.
+    context.room.take(info.bytes)
+    const { log } = await this.#inspect(context)
+    const rehearsal = await this.open(key, (thread) =>
+      thread.rehearse(action, requestOptions(log.entries)),
+    )
+    return json(rehearsal.ok ? { ok: true, ...effectOf(rehearsal) } : rehearsal)
   }
 
   async erase(context: RouteContext): Promise<Response> {

@@ -19,6 +19,10 @@ const expandBody = z.strictObject({
 const idBody = z.strictObject({ id: z.string().min(1).max(200) })
 const pinBody = idBody.extend({ pinned: z.boolean().optional() })
 const excludeBody = idBody.extend({ excluded: z.boolean().optional() })
+export type EffectBody = typeof effectBody
+const effectBody = idBody.extend({
+  type: z.enum(['undo', 'expand', 'pin', 'unpin', 'exclude', 'include']),
+})
 const policyBody = z.strictObject({ policy: z.unknown() })
 export type WhatIfBody = typeof whatIfBody
 
@@ -42,6 +46,7 @@ export function threadRoutes(api: ThreadApi): readonly Route[] {
     searchRoute(api),
     ...readRoutes(api),
     ...inspectRoutes(api),
+    effectRoute(api),
     ...writeRoutes(api),
   ]
 }
@@ -127,6 +132,9 @@ function readRoutes(api: ThreadApi): readonly Route[] {
       summary: 'Threads, most recently used first.',
       query: {
         search: 'Only threads with this text in them.',
+        model: 'Only threads whose newest request went to this model.',
+        agent: 'Only threads whose newest request was of this agent.',
+        sort: '`recent` (default), or the largest first: `cost`, `saved` or `size` (tokens of the log).',
         after: 'The `cursor` of the previous page. It stays valid when threads change.',
         cursor: 'The same as `after`.',
         ...paging,
@@ -193,6 +201,18 @@ function readRoutes(api: ThreadApi): readonly Route[] {
       handle: (context) => api.export(context),
     }),
   ]
+}
+
+function effectRoute(api: ThreadApi): Route {
+  return {
+    method: 'POST',
+    path: '/api/threads/:id/effect',
+    access: 'key',
+    summary: 'What an action on a block would do to the next request. Nothing is stored.',
+    body: effectBody,
+    answer: '{ ok: true, blocks, tokens: { before, after }, rewritten } | { ok: false, reason }',
+    handle: (context) => api.effect(context, effectBody),
+  }
 }
 
 function writeRoutes(api: ThreadApi): readonly Route[] {

@@ -24,6 +24,7 @@ export {
   type ListedEdit,
   listEdits,
 } from './edits.ts'
+export { type ActionEffect, effectOf } from './effect.ts'
 export {
   gathered,
   type InspectedRequest,

@@ -5,6 +5,8 @@ import {
   compositionOf,
   dollarsOf,
   listEdits,
+  OverviewFold,
+  ThreadNumbersFold,
   threadNumbers,
   timelineOf,
   viewBlocks,
@@ -177,5 +179,26 @@ describe('what a log says of its thread', () => {
     expect(dollarsOf(usage, 'a-model-that-nobody-sells')).toBeUndefined()
     expect(dollarsOf(usage, undefined)).toBeUndefined()
     expect(dollarsOf(usage, 'gpt-5')).toBeGreaterThan(0)
+  })
+})
+
+describe('the sums over threads', () => {
+  it('count the calls that have no price, also of threads where none has one', async () => {
+    const sum = new OverviewFold()
+    for (const models of [['gpt-5', 'nobody-knows-it'], ['nobody-knows-it']]) {
+      const thread = await openThread({ id: models.join(), store: memoryStore() })
+      const fold = new ThreadNumbersFold()
+      for (const model of models) {
+        await thread.append({ role: 'user', content: 'Hello.' })
+        const view = await thread.view({ model })
+        await thread.usage({ prompt_tokens: 50, completion_tokens: 5 }, view.id)
+      }
+      for await (const entry of thread.log()) fold.take(entry)
+      sum.add(fold)
+    }
+    const { requests, cost } = sum.overview()
+    expect(requests).toBe(3)
+    expect(cost?.unpricedCalls).toBe(2)
+    expect(cost?.dollars).toBeGreaterThan(0)
   })
 })

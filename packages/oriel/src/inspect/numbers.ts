@@ -143,6 +143,11 @@ export class ThreadNumbersFold {
     return this.#version
   }
 
+  /** Calls that are in no sum of dollars, since the price of their model is not known. */
+  get unpricedCalls(): number {
+    return this.#unpriced
+  }
+
   /** What each day's calls add up to, by the day's number since 1970 (UTC). */
   get days(): ReadonlyMap<number, DayNumbers> {
     return this.#days

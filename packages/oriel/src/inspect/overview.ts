@@ -40,10 +40,13 @@ export class OverviewFold {
     expansions: 0,
   }
   readonly #days = new Map<number, DayNumbers>()
+  /** Also those of threads none of whose calls has a price. */
+  #unpricedCalls = 0
 
   add(fold: ThreadNumbersFold): void {
     this.#threads += 1
     this.#sum = sumOf(this.#sum, fold.numbers())
+    this.#unpricedCalls += fold.unpricedCalls
     for (const [day, numbers] of fold.days) {
       const before = this.#days.get(day)
       this.#days.set(day, before === undefined ? numbers : addDays(before, numbers))
@@ -51,10 +54,12 @@ export class OverviewFold {
   }
 
   overview(): Overview {
+    const { cost, ...sum } = this.#sum
     const days = [...this.#days].sort(([a], [b]) => a - b).slice(-maxDays)
     return {
       threads: this.#threads,
-      ...this.#sum,
+      ...sum,
+      ...(cost === undefined ? {} : { cost: { ...cost, unpricedCalls: this.#unpricedCalls } }),
       days: days.map(([day, numbers]) => ({
         day: new Date(day * dayMs).toISOString().slice(0, 10),
         ...numbers,
@@ -93,7 +98,7 @@ function costOf(a: ThreadNumbers['cost'], b: ThreadNumbers['cost']): ThreadNumbe
   return {
     dollars: a.dollars + b.dollars,
     withoutOriel: a.withoutOriel + b.withoutOriel,
-    unpricedCalls: a.unpricedCalls + b.unpricedCalls,
+    unpricedCalls: 0,
   }
 }
 

@@ -73,6 +73,11 @@ export interface ThreadManagerOptions {
   /** Maximum tokens of a request. @default no limit */
   readonly budget?: number
   readonly model?: string
+  /**
+   * Tokens that the provider would report of a request, for each of the thread's own. @default nothing is reported, and estimates count as
+   * they are
+   */
+  readonly measured?: number
   /** Further options of `openThread`. */
   readonly thread?: Partial<ThreadOptions>
 }
@@ -83,6 +88,7 @@ const managerOptions: OptionNames<ThreadManagerOptions> = {
   tokens: true,
   budget: true,
   model: true,
+  measured: true,
   thread: true,
 }
 
@@ -116,6 +122,10 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
       async view() {
         const view = await tryView(thread, options, recording)
         if (view === undefined) return undefined
+        if (options.measured !== undefined) {
+          const tokens = Math.round(view.tokens.after * options.measured)
+          await thread.usage({ prompt_tokens: tokens }, view.id)
+        }
         const causes = (): readonly string[] => {
           const before = known
           known = new Set(view.trace.map(changeKey))

@@ -38,6 +38,25 @@ const keep = (max: number) => ({
 })
 
 describe('simulate', () => {
+  it('[W6] a limit holds by what the provider would have measured', async () => {
+    const policy = { compaction: { contextWindow: 4000, reserveTokens: 500, auto: false } }
+    const longest = async (measured?: number): Promise<number> => {
+      const opened = openRecording(coding('a'))
+      const own = measured === undefined ? {} : { measured }
+      const manager = await threadManager({ policy, ...own })(opened)
+      let [most, from] = [0, 0]
+      for (const answer of opened.answers) {
+        await manager.append(opened.recorded.slice(from, answer))
+        most = Math.max(most, JSON.stringify((await manager.view())?.messages).length)
+        from = answer
+      }
+      return most
+    }
+    const [plain, same, half] = [await longest(), await longest(1), await longest(2)]
+    expect(same / plain).toBeCloseTo(1, 1)
+    expect(half).toBeLessThan(0.7 * plain)
+  })
+
   it('[W6] compares policies with doing nothing: cost, tokens, breaks, facts', async () => {
     const policies = [
       { name: 'keep 4', policy: keep(4) },

@@ -1,8 +1,8 @@
 // The working parts of one thread, whose id never changes: what its public operations have in common.
 
+import { setImmediate } from 'node:timers/promises'
 import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/log/entry.ts'
 import { assert, OrielError } from '../core/log/errors.ts'
-import { parseId } from '../core/log/ids.ts'
 import { equalJson, type Json, type JsonObject } from '../core/log/json.ts'
 import { prepare } from '../core/log/prepare.ts'
 import { policySettings, type Setting, settings } from '../core/log/settings.ts'
@@ -16,6 +16,7 @@ import { assertNotEmpty } from '../providers/size.ts'
 import type { CustomRule } from '../rules/custom.ts'
 import { withOverride } from '../rules/expiry.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
+import { act, markMessage, type Rehearsal, type ThreadAction } from './actions.ts'
 import {
   type AppendAround,
   continueMark,
@@ -39,13 +40,14 @@ import { CheckpointSchedule, type RequestAround } from './compaction/checkpoint-
 import { shownCount } from './compaction/compactor.ts'
 import type { EventType, FieldsOf } from './events.ts'
 import { type OutputFile, OutputFiles, removeOutputFile } from './expand/output-files.ts'
+import { type FoundMessage, findMessage } from './find-message.ts'
 import type { Batch, Build } from './journal/batch.ts'
 import { Journal, type Stamp } from './journal/journal.ts'
 import { type Judge, Judgments } from './judgments.ts'
 import { keepLasting } from './memory/lasting.ts'
 import type { RecallBounds } from './memory/recall.ts'
 import { type MemoryTail, memoryEntries, memoryFor, scopeOf } from './memory/tail.ts'
-import { assertId, type CompactOptions } from './options.ts'
+import type { CompactOptions } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins/plugins.ts'
 import { Reporter, type ReporterOptions } from './reporter.ts'
@@ -417,6 +419,28 @@ export class ThreadEngine {
     const build = await this.#historyEntries(copy, history, around)
     await copy.commit(build)
     return this.#dryView(options, own, { copy })
+  }
+
+  /** The next view as it is, and as an action would make it. Nothing is written. The journal must be complete. */
+  async rehearse(
+    action: ThreadAction,
+    options: ViewOptions,
+    given: Policy | undefined,
+  ): Promise<Rehearsal> {
+    await this.readStored()
+    const own = this.#ownFor(options, given)
+    const view = (copy: Journal): Promise<View> =>
+      this.#dryView({ ...options, dryRun: true }, own, { copy })
+    const base = Journal.copyOf(this.journal)
+    // Copies and views of a long thread take their time: others are served between them.
+    await setImmediate()
+    const copy = Journal.copyOf(base)
+    const reason = await act(copy, action, () => this.lastView())
+    if (reason !== undefined) return { ok: false, reason }
+    await setImmediate()
+    const after = await view(copy)
+    await setImmediate()
+    return { ok: true, before: await view(base), after }
   }
 
   /** A view that commits nothing and asks no model. */
@@ -910,12 +934,7 @@ export class ThreadEngine {
     await this.journal.refresh()
     // What was dropped may have to come back.
     await this.journal.complete()
-    const found = await this.find(id)
-    if (found === undefined) {
-      throw new OrielError('not-found', `Nothing in this thread has the id ${id.slice(0, 40)}.`)
-    }
-    const target = found.entry.seq
-    await this.journal.commit((_, stamp) => [stamp.entry({ type: 'mark', mark, target })])
+    await markMessage(this.journal, id, mark)
   }
 
   /** A message by its own id, by a block's, or by the caller's. */
@@ -998,20 +1017,4 @@ function loggedPolicy(journal: Pick<Journal, 'setting'>, rules: readonly CustomR
   const policy = parsePolicy(logged, 'policy', rules)
   parsed.set(logged, policy)
   return policy
-}
-
-interface FoundMessage {
-  readonly entry: MessageEntry
-  /** The block that was meant, where the message has several. */
-  readonly block?: number
-}
-
-async function findMessage(journal: Journal, id: string): Promise<FoundMessage | undefined> {
-  assertId(id)
-  const seq = await journal.seqOf(id)
-  const place = seq === undefined ? parseId(journal.state.salt, id) : { seq, block: undefined }
-  const entry = place === undefined ? undefined : await journal.message(place.seq)
-  if (entry === undefined) return undefined
-  const block = entry.blocks.length <= 1 ? undefined : place?.block
-  return block === undefined ? { entry } : { entry, block }
 }

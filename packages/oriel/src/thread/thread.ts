@@ -2,13 +2,10 @@
 
 import { randomUUID } from 'node:crypto'
 import type { EditEntry, Entry, Message, MessageEntry } from '../core/log/entry.ts'
-import { OrielError, wrongOption } from '../core/log/errors.ts'
-import { parseId } from '../core/log/ids.ts'
+import { wrongOption } from '../core/log/errors.ts'
 import { cloneJson, copyPlain, type Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { settings } from '../core/log/settings.ts'
-import { isInRanges } from '../core/state/edits.ts'
-import type { State } from '../core/state/state.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
 import type { FormatName } from '../providers/format.ts'
@@ -16,6 +13,7 @@ import type { MessageOf } from '../providers/message-types.ts'
 import type { CustomRule } from '../rules/custom.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
 import type { ReadOptions } from '../stores/store.ts'
+import { type Rehearsal, type ThreadAction, undoEdits } from './actions.ts'
 import { type AppendOptions, decodeDrafts } from './append.ts'
 import { codeOf } from './background.ts'
 import { type Branch, Conversation, type HistoryMatch } from './branches/conversation.ts'
@@ -335,13 +333,22 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
       assertId(id)
       await this.#journal.refresh()
       await this.#journal.complete()
-      const undone = await this.#journal.commit((state, stamp) =>
-        undoable(state, id).map((edit): Entry => stamp.entry({ type: 'undo', edit: edit.id })),
-      )
-      if (undone.length === 0) {
-        throw new OrielError('cannot-undo', whyNothing(this.#journal.state, id))
-      }
-      this.#engine.emit('edit-undone', { id, message: `${undone.length} edits were undone.` })
+      const count = await undoEdits(this.#journal, id)
+      this.#engine.emit('edit-undone', { id, message: `${count} edits were undone.` })
+    })
+  }
+
+  /**
+   * The next view as it is, and as an action on a block would make it: what undoing, expanding in place or a mark costs, before it is done.
+   * Nothing is written and no model is asked. An action that would be refused answers why.
+   */
+  rehearse(action: ThreadAction, options: ViewOptions = {}): Promise<Rehearsal> {
+    const own = readViewOptions(options, this.#rules, 'view')
+    return this.#run(async () => {
+      assertId(action.id)
+      await this.#journal.refresh()
+      await this.#journal.complete()
+      return this.#engine.rehearse(action, options, own)
     })
   }
 
@@ -618,50 +625,4 @@ export class LogReader<Meta = Json>
     for await (const entry of this) entries.push(entry)
     return entries
   }
-}
-
-/** Why an id names nothing that can be undone. */
-function whyNothing(state: State, id: string): string {
-  const place = parseId(state.salt, id)
-  const isCompaction = state.compactions.some(({ seq }) => seq === place?.seq)
-  return isCompaction
-    ? 'The provider made this compaction of messages that were never in this thread: they cannot be shown.'
-    : `No live edit has the id ${id.slice(0, 40)}.`
-}
-
-/** The edit that makes a block, or the first one of a message, appear as it does: what the trace tells under that id. */
-function changeOf(state: State, id: string): readonly EditEntry[] {
-  const place = parseId(state.salt, id)
-  if (place === undefined) return []
-  const { seq, block } = place
-  const edit =
-    state.dropEdits.findLast((drop) => isInRanges(drop, seq)) ?? state.blockEdit(seq, block)
-  return edit === undefined ? [] : [edit]
-}
-
-/**
- * The live edits of an id, of an epoch or of a block, without those that did not preserve the original. Throws 'cannot-undo' where there are only such,
- * and where a newer checkpoint continues from one of them.
- */
-function undoable(state: State, id: string): readonly EditEntry[] {
-  const live = [...state.liveEdits()].filter((edit) => edit.id === id || edit.epoch === id)
-  const named = live.length > 0 ? live : changeOf(state, id)
-  const edits = named.filter(({ isFinal }) => isFinal !== true)
-  if (named.length > 0 && edits.length === 0) {
-    throw new OrielError('cannot-undo', 'The original was not kept: it cannot be shown again.')
-  }
-  const isCheckpoint = ({ target, text }: EditEntry): boolean =>
-    'ranges' in target && text !== undefined
-  const oldest = edits.find(isCheckpoint)
-  if (oldest === undefined) return edits
-  const newer = state.dropEdits.filter(
-    (edit) => isCheckpoint(edit) && edit.seq > oldest.seq && !edits.includes(edit),
-  )
-  if (newer.length === 0) return edits
-  const newest = newer.at(-1)?.id
-  throw new OrielError(
-    'cannot-undo',
-    `A newer checkpoint goes on from this one. Undo ${newest} first.`,
-    { details: { newer: newer.map((edit) => edit.id) } },
-  )
 }

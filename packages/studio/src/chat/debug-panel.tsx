@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import { api } from '../api.ts'
 import type { Source } from '../contract.ts'
 import { Failure, Loading } from '../notice.tsx'
-import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import { countOf, formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
 import { useLoad } from '../use-load.ts'
 import type { ChatMessage } from './messages.ts'
 import type { Sent } from './use-sent.ts'
@@ -100,7 +100,7 @@ function LastRequest({ sent }: { readonly sent: Sent | undefined }): ReactNode {
         value={
           epoch === undefined
             ? 'none'
-            : `step ${epoch.step}, ${epoch.edits} edits (${epoch.rules.join(', ')})`
+            : `step ${epoch.step}, ${countOf(epoch.edits, 'edit')} (${epoch.rules.join(', ')})`
         }
       />
     </dl>

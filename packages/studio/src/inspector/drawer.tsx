@@ -3,19 +3,20 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { api } from '../api.ts'
 import { readable } from '../block-text.ts'
-import type { BlockRow, OutlineRow } from '../contract.ts'
+import type { BlockRow, OutlineRow, ThreadAction } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
 import { Failure, Loading } from '../notice.tsx'
-import { formatCount, formatTokens, grouped } from '../numbers.ts'
+import { formatCount, grouped } from '../numbers.ts'
 import { useLoad } from '../use-load.ts'
-import { type Action, type Effect, effectOf } from './effects.ts'
+import { EffectBox } from './effect-box.tsx'
 import { lineDiff } from './line-diff.ts'
 import { frameName, nameOf } from './row.tsx'
 
 export interface DrawerProps {
   readonly thread: string
   readonly row: Exclude<OutlineRow, { type: 'folded' }>
-  readonly rows: readonly OutlineRow[]
+  /** Of the log that is shown. */
+  readonly version: number
   readonly step: number | 'next'
   /** Whether an action would act on what is shown: the newest request or the next one. */
   readonly isNow: boolean
@@ -137,10 +138,12 @@ function shortened(lines: readonly string[], most: number): readonly string[] {
   return [...lines.slice(0, most), `⋯ ${formatCount(left)} lines`, ...lines.slice(-most)]
 }
 
+type Action = 'undo' | 'expand' | 'pin' | 'exclude'
+
 function Actions({
   thread,
   row,
-  rows,
+  version,
   onChange,
 }: DrawerProps & { readonly row: BlockRow }): ReactNode {
   const [asked, setAsked] = useState<Action>()
@@ -175,7 +178,8 @@ function Actions({
   }
   const can: Readonly<Record<Action, boolean>> = {
     undo: edit !== undefined,
-    expand: row.canExpand === true,
+    // A message that left the view whole has no place to be shown in.
+    expand: row.canExpand === true && row.form !== 'dropped',
     pin: true,
     exclude: true,
   }
@@ -201,16 +205,15 @@ function Actions({
         ))}
       </div>
       {asked !== undefined && (
-        <fieldset className="effect" data-action={asked}>
-          <legend className="sr-only">Effect</legend>
-          <p>{sentenceOf(asked, effectOf(rows, row, asked), { isPinned, isExcluded })}</p>
-          <button type="button" className="primary" onClick={() => act(asked)}>
-            {names[asked]} now
-          </button>
-          <button type="button" onClick={() => setAsked(undefined)}>
-            Cancel
-          </button>
-        </fieldset>
+        <EffectBox
+          thread={thread}
+          action={actionOf(asked, row)}
+          version={version}
+          what={whatOf(asked, row)}
+          name={names[asked]}
+          onAct={() => act(asked)}
+          onCancel={() => setAsked(undefined)}
+        />
       )}
       {note !== undefined && (
         <p role={note.isError ? 'alert' : 'status'} className={note.isError ? 'warning' : 'muted'}>
@@ -221,21 +224,34 @@ function Actions({
   )
 }
 
-/** What an action does, before it is done. */
-function sentenceOf(
+/** Undoing and expanding mean the block, marks its message. */
+function actionOf(
   action: Action,
-  { blocks, tokens, cache }: Effect,
-  { isPinned, isExcluded }: { readonly isPinned: boolean; readonly isExcluded: boolean },
-): string {
-  const what = {
-    undo: `Takes the edit back and forbids it for ${blocks === 1 ? 'this block' : `its ${formatCount(blocks)} blocks`}.`,
+  { id, message, edit = '', isPinned, isExcluded }: BlockRow,
+): ThreadAction {
+  switch (action) {
+    case 'undo':
+      return { type: 'undo', id: edit }
+    case 'expand':
+      return { type: 'expand', id }
+    case 'pin':
+      return { type: isPinned === true ? 'unpin' : 'pin', id: message }
+    case 'exclude':
+      return { type: isExcluded === true ? 'include' : 'exclude', id: message }
+  }
+}
+
+function whatOf(action: Action, { isPinned, isExcluded }: BlockRow): string {
+  return {
+    undo: 'Takes the edit back and forbids it from now on.',
     expand: 'Shows the original in its place for three steps.',
-    pin: isPinned
-      ? 'Later edits may reduce this message again.'
-      : 'Keeps this message word for word in every request.',
-    exclude: isExcluded ? 'Sends this message again.' : 'Leaves this message out of every request.',
+    pin:
+      isPinned === true
+        ? 'Later edits may reduce this message again.'
+        : 'Keeps this message word for word in every request.',
+    exclude:
+      isExcluded === true
+        ? 'Sends this message again.'
+        : 'Leaves this message out of every request.',
   }[action]
-  if (tokens === 0) return `${what} The next request stays as it is.`
-  const size = `${tokens > 0 ? '+' : '−'}${formatTokens(Math.abs(tokens))} tokens`
-  return `${what} Next request: ${size}; the provider reads about ${formatTokens(cache)} tokens anew.`
 }

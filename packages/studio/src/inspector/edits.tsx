@@ -9,6 +9,7 @@ import { Link } from '../link.tsx'
 import { Empty, Failure, Loading } from '../notice.tsx'
 import { formatCount, formatTokens, grouped } from '../numbers.ts'
 import { useLoad } from '../use-load.ts'
+import { EffectBox } from './effect-box.tsx'
 
 export interface EditsProps {
   readonly thread: ThreadSummary
@@ -59,7 +60,7 @@ export function Edits({ thread, steps, version, onChange }: EditsProps): ReactNo
       {[...Map.groupBy(data.edits, ({ epoch }) => epoch)].map(([id, edits]) => (
         <Epoch
           key={id}
-          {...{ id, edits, thread: thread.id, epoch: epochs.get(id), onUndo: undo }}
+          {...{ id, edits, version, thread: thread.id, epoch: epochs.get(id), onUndo: undo }}
           step={stepOf(edits, steps)}
         />
       ))}
@@ -93,6 +94,7 @@ async function load(thread: string, count: number, signal: AbortSignal): Promise
 
 interface EpochProps {
   readonly thread: string
+  readonly version: number
   readonly id: string
   /** The step that sent them first. */
   readonly step: TimelineStep | undefined
@@ -101,13 +103,15 @@ interface EpochProps {
   readonly onUndo: (id: string) => void
 }
 
-function Epoch({ thread, id, step, epoch, edits, onUndo }: EpochProps): ReactNode {
+function Epoch({ thread, version, id, step, epoch, edits, onUndo }: EpochProps): ReactNode {
   const { at = 0, edits: count = edits.length, tokensSaved = 0 } = epoch ?? {}
   const isInForce = ({ state }: EditRow): boolean => state === 'in-force'
   const [asked, setAsked] = useState<readonly EditRow[]>()
   const inForce = edits.filter(isInForce)
+  const undoneBy = ([first, ...rest]: readonly EditRow[]): string =>
+    rest.length === 0 ? (first?.id ?? id) : id
   const undo = (): void => {
-    onUndo(asked?.length === 1 ? (asked[0]?.id ?? id) : id)
+    onUndo(undoneBy(asked ?? []))
     setAsked(undefined)
   }
   return (
@@ -135,16 +139,15 @@ function Epoch({ thread, id, step, epoch, edits, onUndo }: EpochProps): ReactNod
         )}
       </h2>
       {asked !== undefined && (
-        <fieldset className="effect">
-          <legend className="sr-only">Undo</legend>
-          <p>{effectOf(asked)}</p>
-          <button type="button" className="primary" onClick={undo}>
-            Undo now
-          </button>
-          <button type="button" onClick={() => setAsked(undefined)}>
-            Cancel
-          </button>
-        </fieldset>
+        <EffectBox
+          thread={thread}
+          action={{ type: 'undo', id: undoneBy(asked) }}
+          version={version}
+          what={whatOf(asked)}
+          name="Undo"
+          onAct={undo}
+          onCancel={() => setAsked(undefined)}
+        />
       )}
       <ul>
         {edits.map((edit) => (
@@ -178,19 +181,13 @@ function Epoch({ thread, id, step, epoch, edits, onUndo }: EpochProps): ReactNod
   )
 }
 
-/** What undoing does, before it is done. */
-function effectOf(edits: readonly EditRow[]): string {
-  const tokens = edits.reduce(
-    (sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter,
-    0,
-  )
+function whatOf(edits: readonly EditRow[]): string {
   const isFold = edits.some(({ rule }) => rule === 'compaction')
   const what =
     edits.length === 1
       ? `Takes back this edit of ${targetOf(edits[0] as EditRow)}.`
       : `Takes back ${formatCount(edits.length)} edits.`
-  const older = isFold ? ' The summary before it holds again, if there is one.' : ''
-  return `${what}${older} The next request has up to ${formatTokens(tokens)} tokens more, and the provider reads everything behind the change anew.`
+  return isFold ? `${what} The summary before it holds again, if there is one.` : what
 }
 
 function timeOf(at: number): string {

@@ -78,7 +78,7 @@ export function Inspector({ thread, outline, steps, onChange }: InspectorProps):
         <Drawer
           thread={id}
           row={row}
-          rows={outlined}
+          version={version}
           step={data?.step ?? 'next'}
           isNow={data?.step === undefined || data.step === newest}
           onClose={() => closeBlock(selected)}

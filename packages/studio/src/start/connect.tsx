@@ -6,10 +6,10 @@ import type { Info } from '../contract.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { Link } from '../link.tsx'
 
-/** Folded away where there are threads already. */
-export function Connect(): ReactNode {
+/** Folded away where something was sent already. */
+export function Connect({ isOpen }: { readonly isOpen: boolean }): ReactNode {
   return (
-    <details className="connect">
+    <details className="connect" open={isOpen}>
       <summary>Connect an agent</summary>
       <BaseUrls />
     </details>

@@ -11,6 +11,8 @@ export interface ListControlsProps {
   readonly sort: string
   readonly model: string
   readonly models: readonly string[]
+  readonly agent: string
+  readonly agents: readonly string[]
   readonly info: Info
 }
 
@@ -21,7 +23,8 @@ const orders = [
   ['size', 'Longest'],
 ] as const
 
-export function ListControls({ search, sort, model, models, info }: ListControlsProps): ReactNode {
+export function ListControls(props: ListControlsProps): ReactNode {
+  const { search, sort, model, models, agent, agents, info } = props
   return (
     <div className="toolbar list-controls">
       <h2>Threads</h2>
@@ -37,18 +40,8 @@ export function ListControls({ search, sort, model, models, info }: ListControls
           </option>
         ))}
       </select>
-      {models.length > 1 && (
-        <select
-          aria-label="Model"
-          value={model}
-          onChange={(event) => setParams({ model: valueOr(event.target.value, '') })}
-        >
-          <option value="">All models</option>
-          {models.map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      )}
+      <Choice name="agent" label="Agent" all="All agents" value={agent} values={agents} />
+      <Choice name="model" label="Model" all="All models" value={model} values={models} />
       <span className="spacer" />
       {info.agents.length > 0 && (
         <Link href={chatAddress} className="button primary">
@@ -56,6 +49,33 @@ export function ListControls({ search, sort, model, models, info }: ListControls
         </Link>
       )}
     </div>
+  )
+}
+
+interface ChoiceProps {
+  /** In the address. */
+  readonly name: string
+  readonly label: string
+  readonly all: string
+  /** Empty for all. */
+  readonly value: string
+  readonly values: readonly string[]
+}
+
+/** A filter by one of several values; not shown where there is nothing to choose. */
+function Choice({ name, label, all, value, values }: ChoiceProps): ReactNode {
+  if (values.length < 2 && value === '') return null
+  return (
+    <select
+      aria-label={label}
+      value={value}
+      onChange={(event) => setParams({ [name]: valueOr(event.target.value, '') })}
+    >
+      <option value="">{all}</option>
+      {values.map((one) => (
+        <option key={one}>{one}</option>
+      ))}
+    </select>
   )
 }
 

@@ -1,6 +1,6 @@
 // Start page: what all threads spent and saved, how to connect an agent, and the threads.
 
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { setParams, useAddress, useLeftPlace } from '../address.ts'
 import { api } from '../api.ts'
 import type { Info, Overview, ThreadSummary } from '../contract.ts'
@@ -15,7 +15,7 @@ import { Connect, Welcome } from './connect.tsx'
 import { FoundMessages } from './found-messages.tsx'
 import { ListControls } from './list-controls.tsx'
 import { Sums } from './sums.tsx'
-import { shownThreads, ThreadTable } from './thread-table.tsx'
+import { ThreadTable } from './thread-table.tsx'
 
 const pageSize = 50
 
@@ -24,23 +24,23 @@ export function StartPage({ info }: { readonly info: Info }): ReactNode {
   const { params } = useAddress()
   const search = params.get('search') ?? ''
   const sort = params.get('sort') ?? 'recent'
-  const count = Math.max(
-    sort === 'recent' ? pageSize : 4 * pageSize,
-    Number(params.get('count')) || 0,
-  )
-  const list = useLoad(search, (signal) => load(search, count, signal), count)
+  const model = params.get('model') ?? ''
+  const agent = params.get('agent') ?? ''
+  const count = Math.max(pageSize, Number(params.get('count')) || 0)
+  const asked = { search, sort, model, agent }
+  const list = useLoad(JSON.stringify(asked), (signal) => load(asked, count, signal), count)
   const overview = useLoad('overview', (signal) => api.overview(signal))
   useLeftPlace(list.data !== undefined)
-  const all = list.data?.threads ?? []
-  const model = params.get('model') ?? ''
-  const threads = shownThreads(all, { sort, model })
+  const threads = list.data?.threads ?? []
+  const names = useNames(threads, { model, agent })
   const refresh = useDebounced(() => {
     list.reload()
     overview.reload()
   })
   useEvents('all', refresh)
   useKeys({ j: () => focusThread(1), k: () => focusThread(-1) })
-  const isNew = list.data !== undefined && all.length === 0 && search === ''
+  const isFiltered = search !== '' || model !== '' || agent !== ''
+  const isNew = list.data !== undefined && threads.length === 0 && !isFiltered
   return (
     <section className="start" aria-label="Overview">
       {overview.error !== undefined && <Failure error={overview.error} onRetry={overview.reload} />}
@@ -48,8 +48,8 @@ export function StartPage({ info }: { readonly info: Info }): ReactNode {
       {!isNew && overview.data !== undefined && (
         <>
           <h1 className="headline">{headlineOf(overview.data)}</h1>
-          <Sums overview={overview.data} isDemo={info.isDemo} />
-          <Connect />
+          {overview.data.requests > 0 && <Sums overview={overview.data} isDemo={info.isDemo} />}
+          <Connect isOpen={overview.data.requests === 0} />
         </>
       )}
       {!isNew && (
@@ -57,7 +57,9 @@ export function StartPage({ info }: { readonly info: Info }): ReactNode {
           search={search}
           sort={sort}
           model={model}
-          models={modelsOf(all)}
+          models={names.models}
+          agent={agent}
+          agents={names.agents}
           info={info}
         />
       )}
@@ -83,7 +85,7 @@ export function StartPage({ info }: { readonly info: Info }): ReactNode {
 
 /** One sentence about all threads, from their numbers. */
 function headlineOf({ tokens, requests, edits }: Overview): string {
-  if (requests === 0) return 'Nothing was sent through this gateway yet.'
+  if (requests === 0) return 'No model has read any of these threads yet.'
   const said = `Your agents said ${formatTokens(tokens.log)} tokens.`
   const isReduced = tokens.view < tokens.log && edits > 0
   return isReduced
@@ -91,8 +93,18 @@ function headlineOf({ tokens, requests, edits }: Overview): string {
     : `${said} The model read all of them.`
 }
 
-function modelsOf(threads: readonly ThreadSummary[]): readonly string[] {
-  return [...new Set(threads.flatMap(({ model }) => (model === undefined ? [] : [model])))].sort()
+/** The models and agents that were seen so far: a filter leaves one, and the others must stay to choose. */
+function useNames(
+  threads: readonly ThreadSummary[],
+  { model, agent }: { readonly model: string; readonly agent: string },
+): { readonly models: readonly string[]; readonly agents: readonly string[] } {
+  const seen = useRef({ models: new Set<string>(), agents: new Set<string>() })
+  const { models, agents } = seen.current
+  for (const name of [model, ...threads.map((thread) => thread.model ?? '')]) models.add(name)
+  for (const name of [agent, ...threads.map((thread) => thread.agent ?? '')]) agents.add(name)
+  const listed = (names: ReadonlySet<string>): readonly string[] =>
+    [...names].filter((name) => name !== '').sort()
+  return { models: listed(models), agents: listed(agents) }
 }
 
 /** Moves the focus to the next or previous thread; to the first if none has it. */
@@ -103,15 +115,20 @@ function focusThread(by: 1 | -1): void {
   next?.querySelector('a')?.focus()
 }
 
+interface Asked {
+  readonly search: string
+  readonly sort: string
+  readonly model: string
+  readonly agent: string
+}
+
 /** Loads as many pages as needed. */
-async function load(search: string, count: number, signal: AbortSignal) {
+async function load(asked: Asked, count: number, signal: AbortSignal) {
   const threads: ThreadSummary[] = []
   let cursor: string | undefined
   do {
-    const page = await api.threads(
-      { search, limit: pageSize, ...(cursor === undefined ? {} : { cursor }) },
-      signal,
-    )
+    const next = cursor === undefined ? {} : { cursor }
+    const page = await api.threads({ ...asked, limit: pageSize, ...next }, signal)
     threads.push(...page.threads)
     cursor = page.cursor
   } while (cursor !== undefined && threads.length < count)

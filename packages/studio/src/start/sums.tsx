@@ -3,7 +3,15 @@
 import type { ReactNode } from 'react'
 import { causeName } from '../causes.ts'
 import type { Overview } from '../contract.ts'
-import { countOf, formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import {
+  countOf,
+  formatCount,
+  formatDollars,
+  formatPercent,
+  formatTokens,
+  listed,
+  unpriced,
+} from '../numbers.ts'
 import { Tile } from '../tile.tsx'
 
 export interface SumsProps {
@@ -25,7 +33,7 @@ export function Sums({ overview, isDemo }: SumsProps): ReactNode {
           note={
             cost === undefined
               ? `no known price for ${countOf(requests, 'request')}`
-              : countOf(requests, 'request')
+              : listed([countOf(requests, 'request'), unpriced(cost.unpricedCalls)])
           }
         />
         <Tile
@@ -46,11 +54,13 @@ export function Sums({ overview, isDemo }: SumsProps): ReactNode {
         <Tile
           name="Folds"
           value={formatCount(folds)}
-          note={`${countOf(edits, 'edit')}, ${formatCount(expansions)} looked up again${
+          note={listed([
+            countOf(edits, 'edit'),
+            `${formatCount(expansions)} looked up again`,
             recoveries === 0
               ? ''
-              : `, ${formatCount(recoveries)} ${recoveries === 1 ? 'recovery' : 'recoveries'}`
-          }`}
+              : `${formatCount(recoveries)} ${recoveries === 1 ? 'recovery' : 'recoveries'}`,
+          ])}
         />
         <Tile
           name="Cache breaks"

@@ -4,28 +4,14 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { threadAddress } from '../address.ts'
 import type { Info, ThreadSummary } from '../contract.ts'
 import { Link } from '../link.tsx'
-import { formatAgo, formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
-
-export interface Shown {
-  readonly sort: string
-  /** Empty for all. */
-  readonly model: string
-}
-
-export function shownThreads(
-  threads: readonly ThreadSummary[],
-  { sort, model }: Shown,
-): readonly ThreadSummary[] {
-  const found = model === '' ? threads : threads.filter((one) => one.model === model)
-  const weight = weights[sort]
-  return weight === undefined ? found : found.toSorted((a, b) => weight(b) - weight(a))
-}
-
-const weights: Readonly<Record<string, (thread: ThreadSummary) => number>> = {
-  cost: ({ cost }) => cost?.dollars ?? 0,
-  saved: ({ cost }) => (cost === undefined ? 0 : cost.withoutOriel - cost.dollars),
-  size: ({ tokens }) => tokens.log,
-}
+import {
+  formatAgo,
+  formatCount,
+  formatDollars,
+  formatPercent,
+  formatTokens,
+  unpriced,
+} from '../numbers.ts'
 
 /** The tenant for a foreign thread's URL; own threads need only their id. */
 function othersTenant({ tenant }: ThreadSummary, info: Info): { readonly tenant?: string } {
@@ -133,7 +119,10 @@ function ThreadRow({ thread, whose, now }: ThreadRowProps): ReactNode {
         {cost === undefined ? (
           <span title="The price of this model is not known.">–</span>
         ) : (
-          <Link href={threadAddress(id, { ...whose, tab: 'timeline' })}>
+          <Link
+            href={threadAddress(id, { ...whose, tab: 'timeline' })}
+            title={unpriced(cost.unpricedCalls) || undefined}
+          >
             {formatDollars(cost.dollars)}
           </Link>
         )}
@@ -161,7 +150,7 @@ function Saved({ cost }: { readonly cost: ThreadSummary['cost'] | undefined }): 
     </span>
   ) : (
     <span className="worse" title={title}>
-      +{formatPercent(share)}
+      {formatPercent(share)} more
     </span>
   )
 }

@@ -4,7 +4,15 @@ import { type ReactNode, useMemo } from 'react'
 import { go, threadAddress } from '../address.ts'
 import type { ThreadSummary, TimelineStep } from '../contract.ts'
 import { Empty, Failure, Loading } from '../notice.tsx'
-import { countOf, formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import {
+  countOf,
+  formatCount,
+  formatDollars,
+  formatPercent,
+  formatTokens,
+  listed,
+  unpriced,
+} from '../numbers.ts'
 import { Tile } from '../tile.tsx'
 import type { Loaded } from '../use-load.ts'
 import { Chart } from './chart.tsx'
@@ -90,7 +98,10 @@ function Totals({ thread }: { readonly thread: ThreadSummary }): ReactNode {
         note={
           cost === undefined
             ? 'the price of this model is not known'
-            : `${formatDollars(cost.withoutOriel)} with everything in full`
+            : listed([
+                `${formatDollars(cost.withoutOriel)} with everything in full`,
+                unpriced(cost.unpricedCalls),
+              ])
         }
       />
       <Tile

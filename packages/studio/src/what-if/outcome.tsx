@@ -15,6 +15,7 @@ export interface OutcomeProps {
 export function Outcome({ thread, comparison }: OutcomeProps): ReactNode {
   const { outcomes: all, different } = comparison
   const hasReplay = all.every(({ replay }) => replay !== undefined)
+  const isPriced = all.every(({ replay }) => replay?.dollars !== undefined)
   return (
     <>
       {hasReplay && <AsItWent thread={thread} />}
@@ -69,6 +70,9 @@ export function Outcome({ thread, comparison }: OutcomeProps): ReactNode {
         {hasReplay
           ? 'No model is asked for summaries. What begins like the request before is read from the cache, the rest is written to it. A fact is a value that a later call or answer used; one that is not in sight may still be looked up by its id.'
           : 'This thread has more than 2,000 messages: only its next request is compared, not the cost of every step.'}
+        {hasReplay &&
+          !isPriced &&
+          ` The price of ${thread.model ?? 'its model'} is not known: there are tokens, and no dollars.`}
       </p>
       <h2>
         {different.count === 0

@@ -108,7 +108,7 @@ export async function findReadable(
 }
 
 /** Answers a request; what changes in the view is one entry of the log for each block. */
-async function expandIn(
+export async function expandIn(
   thread: Expanding,
   target: string | number,
   options: ExpandOptions,

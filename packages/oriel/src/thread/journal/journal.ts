@@ -486,14 +486,18 @@ function factsOf(entry: Entry, before: JournalFacts): JournalFacts {
   }
 }
 
-/** The newest request, if that is what a sample measured: one of another says nothing about what comes next. */
+/**
+ * The newest request, if that is what a sample measured: one of another says nothing about what comes next, and neither does one that showed
+ * what is not kept, such as reductions for a budget.
+ */
 function measuredBy(
   { view, sample }: UsageEntry,
   { newestRequest: request }: JournalFacts,
 ): JournalFacts['measured'] {
   const tokens = inputTokens(sample)
   if (request?.view !== view) return undefined
-  const { tokens: estimated = 0 } = request.details ?? {}
+  const { tokens: estimated = 0, unkeptFrom } = request.details ?? {}
+  if (unkeptFrom !== undefined) return undefined
   if (!isPlausible({ estimated, measured: tokens })) return undefined
   const { seq, model, frameHash } = request
   return { seq, ...(model === undefined ? {} : { model }), frameHash, tokens }

@@ -15,7 +15,7 @@ import {
 } from '../../schedule/prices.ts'
 import type { FieldsOf } from '../events.ts'
 import type { EntryBody, Journal } from '../journal/journal.ts'
-import { breakOf, cacheOf } from './lanes.ts'
+import { breakOf, cacheOf, unkeptIn } from './lanes.ts'
 import type { Usage } from './read-usage.ts'
 import type { ViewRequest } from './view.ts'
 
@@ -130,8 +130,9 @@ function brokenBy(
     frame: (hash) => journal.setting(settings.frame.at(hash)),
   })
   if (found === undefined) return undefined
-  const edits = found.cause === 'edit' ? editsBetween(journal, before.seq, lane.seq) : []
-  const first = firstChanged(journal, [...edits])
+  if (found.cause !== 'edit') return found
+  const edits = [...editsBetween(journal, before.seq, lane.seq)]
+  const first = firstChanged(journal, edits, unkeptIn({ ...lane, before }))
   return { ...found, ...(first === undefined ? {} : { first }) }
 }
 
@@ -141,9 +142,13 @@ function* editsBetween(journal: Journal, from: number, to: number): Generator<Ed
   }
 }
 
-/** The id of the first block that edits changed. */
-function firstChanged(journal: Journal, edits: readonly EditEntry[]): string | undefined {
-  let first: { seq: number; block: number } | undefined
+/** The id of the first block that edits changed, or that was shown in a form which is not kept. */
+function firstChanged(
+  journal: Journal,
+  edits: readonly EditEntry[],
+  unkept: number | undefined,
+): string | undefined {
+  let first = unkept === undefined ? undefined : { seq: unkept, block: 0 }
   for (const edit of edits) {
     const { target } = edit
     const [seq] = 'seq' in target ? [target.seq] : seqsOf(edit)

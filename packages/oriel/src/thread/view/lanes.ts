@@ -26,6 +26,8 @@ export interface Lane {
   /** Where its record stands in the log. */
   readonly seq: number
   readonly at: number
+  /** The first seq that it showed in a form which is not kept, such as one reduced for a budget. */
+  readonly unkeptFrom?: number
   readonly measured?: Measurement
   /** The request before it that was measured: of this consumer, else of the one that it came from. */
   readonly before?: MeasuredLane
@@ -35,21 +37,24 @@ export type LaneKey = Pick<Lane, 'format' | 'model' | 'frameHash'>
 
 /** The lanes after one more request, the newest last. */
 export function withRequest(lanes: readonly Lane[], request: RequestEntry): readonly Lane[] {
-  const { format, model = '', frameHash, view, seq, at } = request
+  const { format, model = '', frameHash, view, seq, at, details } = request
   const own = lanes.find((other) => isSame(other, { format, model, frameHash }))
   const before =
     own === undefined
       ? measuredOf(lanes.findLast((other) => other.measured !== undefined))
       : (measuredOf(own) ?? own.before)
-  const first = { format, model, frameHash, view, seq, at }
-  const lane: Lane = before === undefined ? first : { ...first, before }
+  const lane: Lane = {
+    ...{ format, model, frameHash, view, seq, at },
+    ...(details?.unkeptFrom === undefined ? {} : { unkeptFrom: details.unkeptFrom }),
+    ...(before === undefined ? {} : { before }),
+  }
   return [...lanes.filter((other) => other !== own), lane].slice(-remembered)
 }
 
 function measuredOf(lane: Lane | undefined): MeasuredLane | undefined {
   if (lane?.measured === undefined) return undefined
-  const { format, model, frameHash, view, seq, at, measured } = lane
-  return { format, model, frameHash, view, seq, at, measured }
+  const { before: _, measured, ...rest } = lane
+  return { ...rest, measured }
 }
 
 /** The lanes after the provider measured a request. */
@@ -69,6 +74,12 @@ export function cacheOf(
   const newest = lanes.reduce((last, { seq }) => Math.max(last, seq), 0)
   if (lane === undefined || (state.checkpoint?.seq ?? 0) > lane.seq) return { newest, idleMs: 0 }
   return { sent: lane.seq, newest, idleMs: Math.max(0, now - lane.at) }
+}
+
+/** From where one of two requests showed what is not kept, so that they differ without an edit in the log. */
+export function unkeptIn(lane: Lane & { readonly before: MeasuredLane }): number | undefined {
+  const first = Math.min(lane.unkeptFrom ?? Infinity, lane.before.unkeptFrom ?? Infinity)
+  return first === Infinity ? undefined : first
 }
 
 /** Why the cache did not hold the request before; undefined when it did. */
@@ -98,7 +109,7 @@ export function breakOf(
       tools: differs(old, own, 'tools') && !(around.hasEdits && isOnlyOffered(old, own)),
       system: differs(old, own, 'system'),
       parameters: differs(old, own, 'params'),
-      edit: around.hasEdits,
+      edit: around.hasEdits || unkeptIn(lane) !== undefined,
     },
   })
 }

@@ -5,6 +5,11 @@ import { openThread } from '../thread.ts'
 import { type Calibrations, learn } from './calibration.ts'
 
 const words = (count: number) => 'some words to fill it '.repeat(count)
+const callOf = (id: string) => ({
+  id,
+  type: 'function',
+  function: { name: 'read', arguments: '{}' },
+})
 
 describe('estimates that learn from usage', () => {
   const open = async (store = memoryStore()) => {
@@ -46,6 +51,38 @@ describe('estimates that learn from usage', () => {
       expect(thread.accuracy.factor).toBeGreaterThanOrEqual(0.5)
     },
   )
+
+  it('[U1] a request that was reduced for a budget says nothing about the next one, and explains a cache break', async () => {
+    const policy = { compaction: { auto: false, contextWindow: 6000, reserveTokens: 1000 } }
+    const thread = await openThread({ id: 't', store: memoryStore(), policy })
+    const read = async (id: string, length: number) => {
+      await thread.append(
+        [
+          { role: 'assistant', content: null, tool_calls: [callOf(id)] },
+          { role: 'tool', tool_call_id: id, content: words(length) },
+        ],
+        { format: 'openai-chat' },
+      )
+      const view = await thread.view({ model: 'm' })
+      const { after } = view.tokens
+      await thread.usage(
+        { prompt_tokens: after, prompt_tokens_details: { cached_tokens: 100 } },
+        view.id,
+      )
+      return after
+    }
+    await thread.append([{ role: 'user', content: 'Read them.' }])
+    for (let n = 0; n < 12; n++) expect(await read(`c${n}`, 150)).toBeLessThanOrEqual(5000)
+    const usage = (await thread.log()).filter((entry) => entry.type === 'usage')
+    const breaks = usage.flatMap(({ broken }) => broken ?? [])
+    expect(breaks.map(({ cause }) => cause)).toContain('edit')
+    const isReduced = (await thread.log()).flatMap((entry) =>
+      entry.type === 'request' ? [entry.details?.unkeptFrom !== undefined] : [],
+    )
+    expect(isReduced.lastIndexOf(false)).toBeLessThan(isReduced.indexOf(true))
+    const [first] = breaks.filter(({ cause }) => cause === 'edit')
+    expect(thread.explain(first?.first ?? '')).toBeDefined()
+  })
 
   it('[U2] what came after the newest view is weighed by it, and so is everything where nothing was measured', async () => {
     const { thread, talk } = await open()

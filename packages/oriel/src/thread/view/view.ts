@@ -225,7 +225,7 @@ export function buildView(request: ViewRequest): BuiltView {
   const { state, options, framing } = request
   const { format = 'openai-chat', mayTurnReasoningOff } = options
   const target = formatNamed(format)
-  const decision = decisionOf(request)
+  const decision = decisionWithin(request)
   const { unbinding = [] } = request
   const planned = unbinding.length === 0 ? decision.edits : [...decision.edits, ...unbinding]
   const { profile } = target
@@ -394,6 +394,16 @@ export function decisionOf(request: ViewRequest): Decision {
   const context = contextOf(request)
   const priced = prices === undefined ? context : { ...context, prices }
   return plan(state, rulesOf(request), cache === undefined ? priced : { ...priced, cache })
+}
+
+/** The same. Where the view would be longer than what the model can read, fitting it breaks the prefix, so that everything pending comes along. */
+function decisionWithin(request: ViewRequest): Decision {
+  const decision = decisionOf(request)
+  if (request.cache === undefined || windowBudgetOf(request, decision.edits) === undefined) {
+    return decision
+  }
+  const all = decisionOf({ ...request, cache: () => ({ idleMs: 0 }) })
+  return all.edits.length === decision.edits.length ? decision : { ...all, cause: 'limit' }
 }
 
 /** What the policy would change, whatever the schedule says. Pure. */
