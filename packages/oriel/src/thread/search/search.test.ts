@@ -180,9 +180,48 @@ describe('thread.search', () => {
     await thread.append(
       Array.from({ length: 300 }, (_, at) => ({ role: 'user' as const, content: `Line ${at}.` })),
     )
-    asked.length = 0
-    expect(await texts()).not.toContain('We saw an otter by the river.')
-    expect(asked.flat()).toHaveLength(201)
+    expect(await thread.search('wildlife', { embed, audience: 'person', limit: 2 })).toHaveLength(2)
+  })
+
+  it('[RK4] finds by meaning over the whole thread, also after a fold and in a thread opened again, and asks for each text once', async () => {
+    const store = memoryStore()
+    const asked: string[][] = []
+    const embed = async (texts: readonly string[]) => {
+      asked.push([...texts])
+      return texts.map((text) => (/otter|wildlife/.test(text) ? [1, 0] : [0, 1]))
+    }
+    const opening = { id: 'long', store, snapshotEvery: 100 }
+    const thread = await openThread(opening)
+    await thread.append([{ role: 'user', content: 'We saw an otter by the river.' }])
+    for (let from = 0; from < 1500; from += 300) {
+      const lines = Array.from({ length: 300 }, (_, at) => `Line ${from + at}.`)
+      await thread.append(lines.map((content) => ({ role: 'user' as const, content })))
+    }
+    await thread.compact()
+    for (const [before, one] of [thread, await openThread(opening)].entries()) {
+      asked.length = 0
+      const [first] = await one.search('wildlife', { embed })
+      expect(first).toMatchObject({ text: 'We saw an otter by the river.', index: 0 })
+      expect(new Set(asked.flat()).size).toBe(1502 + before)
+      expect(Math.max(...asked.map((texts) => texts.length))).toBeLessThanOrEqual(128)
+      asked.length = 0
+      await one.append({ role: 'user', content: `One more, ${before}.` })
+      await one.search('wildlife', { embed })
+      expect(asked.flat()).toEqual([expect.stringMatching(/^One more/)])
+    }
+  })
+
+  it('[RK4] keeps the answers of an embedder apart that are asked for at once', async () => {
+    const { thread } = await opened()
+    const embed = async (texts: readonly string[]) =>
+      texts.map((text) => (/hail|storm|raining/.test(text) ? [1, 0] : [0, 1]))
+    const queries = ['storm', 'bookkeeping', 'storm']
+    const found = await Promise.all(queries.map((query) => thread.search(query, { embed })))
+    expect(found.map(([first]) => first?.text)).toEqual([
+      'It is raining.',
+      expect.not.stringMatching('It is raining.'),
+      'It is raining.',
+    ])
   })
 
   it('ends when it is aborted', async () => {
