@@ -619,6 +619,7 @@ function staying(
 ): ReadonlySet<Unit> {
   const goal = units.find((unit) => unit.isUser)
   const stays = new Set<Unit>(goal === undefined ? [] : [goal])
+  if (users === 0) return stays
   const said = units
     .flatMap((unit) => (unit.isUser && unit !== goal ? { unit, tokens: size(unit) } : []))
     .filter(({ tokens }) => tokens <= longUserTokens)
