@@ -275,6 +275,32 @@ function backendMethods(backend: MemoryBackend): Record<string, unknown> {
   }
 }
 
+describe('the analysis', () => {
+  const texts = [
+    '어제 서울에서 데이터베이스 이전을 논의했습니다.',
+    'The total was 1,234.56 EUR.',
+    'Commit b98e13a7c0ffee1234567890abcdef1234567890 broke the build.',
+    'Вчера мы обсуждали миграцию в Москве.',
+  ]
+
+  it.each([
+    ['서울', 0],
+    ['데이터베이스를', 0],
+    ['1234.56', 1],
+    ['1,234.56', 1],
+    ['b98e13a', 2],
+    ['b98e13a7c0ffee1234567890abcdef1234567890', 2],
+    ['Москва', 3],
+    ['миграция', 3],
+  ])('[RK1] [RK11] finds what %s is about', async (query, index) => {
+    const thread = await openThread({ id: 'analysis', store: memoryStore() })
+    await thread.append(texts.map((content) => ({ role: 'user' as const, content })))
+    const [first] = await thread.search(query)
+    expect(first?.index).toBe(index)
+    expect(first?.marks).not.toEqual([])
+  })
+})
+
 describe('a query that finds nothing', () => {
   it('[RK11] finds words with one slip or another ending, marks them, and never what was excluded', async () => {
     const thread = await openThread({ id: 't', store: memoryStore() })
