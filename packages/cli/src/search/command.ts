@@ -82,16 +82,36 @@ function where({ tenant, thread }: Found): string {
   return tenant === '' ? `thread ${thread}` : nameOf({ tenant, thread })
 }
 
-/** The words that match stand out. */
+/** Characters of a passage that a terminal shows, about five lines, and how many of them stand before the first match. */
+const shownCharacters = 400
+const before = 80
+
+/** The words that match stand out, in the part of the passage that has most of them. */
 function highlighted({ text, marks }: Found, colors: Colors): string {
-  let shown = ''
-  let from = 0
-  for (const [start, end] of marks) {
-    const word = colors.yellow(colors.bold(cleanLines(text.slice(start, end))))
-    shown += cleanLines(text.slice(from, start)) + word
-    from = end
+  const start = startOf(text, marks)
+  const end = Math.min(text.length, start + shownCharacters)
+  let shown = start > 0 ? '... ' : ''
+  let from = start
+  for (const [at, to] of marks) {
+    if (at < start || to > end) continue
+    const word = colors.yellow(colors.bold(cleanLines(text.slice(at, to))))
+    shown += cleanLines(text.slice(from, at)) + word
+    from = to
   }
-  return shown + cleanLines(text.slice(from))
+  return shown + cleanLines(text.slice(from, end)) + (end < text.length ? ' ...' : '')
+}
+
+/** Where the part begins that has most different words of the query: the first of several. */
+function startOf(text: string, marks: Found['marks']): number {
+  if (text.length <= shownCharacters) return 0
+  let best = { start: 0, words: 0 }
+  for (const [first] of marks) {
+    const start = Math.min(Math.max(0, first - before), text.length - shownCharacters)
+    const inside = marks.filter(([at, to]) => at >= start && to <= start + shownCharacters)
+    const words = new Set(inside.map(([at, to]) => text.slice(at, to).toLowerCase())).size
+    if (words > best.words) best = { start, words }
+  }
+  return best.start
 }
 
 function cleanLines(text: string): string {
