@@ -44,8 +44,8 @@ export interface FitOptions {
 }
 
 /**
- * Fits a valid view into a budget: omits old results, clips old texts, shortens the checkpoint, folds the oldest exchanges, then the
- * checkpoint, into a digest, clips the newest results, and folds the newest exchange last. System and pinned messages and the newest
+ * Fits a valid view into a budget: omits old results, clips old texts, shortens the checkpoint, folds the oldest exchanges (behind a
+ * checkpoint before what the user said), then the checkpoint, into a digest, clips the newest results, and folds the newest exchange last. System and pinned messages and the newest
  * user message stay verbatim. Throws OrielError 'cannot-project', which names the parts, when what must stay is larger than the budget.
  */
 export function fitToBudget(
