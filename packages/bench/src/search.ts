@@ -10,7 +10,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
-import { memoryStore, openThread } from 'oriel'
+import { memoryStore, openThread } from '../../oriel/src/index.ts'
 
 interface Turn {
   readonly role: 'user' | 'assistant'

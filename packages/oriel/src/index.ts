@@ -190,8 +190,8 @@ export {
   type RetentionUnit,
 } from './thread/plugins/enrich.ts'
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugins/plugin.ts'
+export type { Embed } from './thread/search/meaning.ts'
 export {
-  type Embed,
   type Neighbour,
   type SearchKind,
   type SearchOptions,

@@ -52,15 +52,17 @@ describe('oriel search', () => {
     expect(one.stdout).toContain('1 message\n')
   })
 
-  it('[CS1] shows the lines around a match, not the whole passage', async () => {
-    const lines = Array.from({ length: 40 }, (_, index) => `line ${index}`)
+  it('[CS1] shows of a long passage the part with the words', async () => {
+    const filler = 'Nothing of note was seen. '.repeat(20)
+    const content = `An invoice. ${filler}The invoice of the harbour is INV-4711. ${filler}`
     await withStore(folder.file('oriel.db'), async (store) => {
-      const thread = await openThread({ id: 'long', tenant: 'default', store })
-      await thread.append({ role: 'user', content: lines.with(20, 'the zeppelin').join('\n') })
+      const thread = await openThread({ id: 'long', store })
+      await thread.append([{ role: 'user', content }])
     })
-    const { stdout } = await oriel(['search', 'zeppelin', '--data', folder.path])
-    expect(stdout).toContain('  the zeppelin\n')
-    expect(stdout.split('\n').length).toBeLessThan(14)
+    const { stdout } = await oriel(['search', 'invoice harbour', '--data', folder.path])
+    expect(stdout).toContain('The invoice of the harbour is INV-4711.')
+    expect(stdout).toMatch(/\n {2}\.\.\. [^\n]+ \.\.\.\n\n1 message\n$/)
+    expect(stdout.length).toBeLessThan(600)
   })
 
   it('[CS1] says so where there is nothing', async () => {

@@ -68,7 +68,7 @@ function render(found: readonly Found[], colors: Colors): string {
     const speaker = tool === undefined ? role : `${role} ${tool}`
     const when = new Date(at).toISOString().slice(0, 16).replace('T', ' ')
     const head = clean(`${where(result)}, ${speaker}, ${id}, entry ${seq}, ${when}`)
-    const lines = nearMatch(result, colors).map((line) => `  ${line}`)
+    const lines = highlighted(result, colors).split('\n').map((line) => `  ${line}`)
     return [colors.bold(head), ...lines].join('\n')
   })
   const end = found.length === 0 ? 'nothing found' : plural(found.length, 'message')
@@ -80,32 +80,36 @@ function where({ tenant, thread }: Found): string {
   return tenant === '' ? `thread ${thread}` : nameOf({ tenant, thread })
 }
 
-/** Lines shown of a passage. */
-const mostLines = 6
+/** Characters of a passage that a terminal shows, about five lines, and how many of them stand before the first match. */
+const shownCharacters = 400
+const before = 80
 
-/** The lines around the first match; `oriel search --json` has the whole passage. */
-function nearMatch(result: Found, colors: Colors): readonly string[] {
-  const lines = highlighted(result, colors).split('\n')
-  const first = result.text.slice(0, result.marks[0]?.[0] ?? 0).split('\n').length - 1
-  const from = Math.max(0, Math.min(first - 1, lines.length - mostLines))
-  const shown = lines.slice(from, from + mostLines)
-  return [
-    ...(from > 0 ? ['...'] : []),
-    ...shown,
-    ...(from + mostLines < lines.length ? ['...'] : []),
-  ]
+/** The words that match stand out, in the part of the passage that has most of them. */
+function highlighted({ text, marks }: Found, colors: Colors): string {
+  const start = startOf(text, marks)
+  const end = Math.min(text.length, start + shownCharacters)
+  let shown = start > 0 ? '... ' : ''
+  let from = start
+  for (const [at, to] of marks) {
+    if (at < start || to > end) continue
+    const word = colors.yellow(colors.bold(cleanLines(text.slice(at, to))))
+    shown += cleanLines(text.slice(from, at)) + word
+    from = to
+  }
+  return shown + cleanLines(text.slice(from, end)) + (end < text.length ? ' ...' : '')
 }
 
-/** The words that match stand out. */
-function highlighted({ text, marks }: Found, colors: Colors): string {
-  let shown = ''
-  let from = 0
-  for (const [start, end] of marks) {
-    const word = colors.yellow(colors.bold(cleanLines(text.slice(start, end))))
-    shown += cleanLines(text.slice(from, start)) + word
-    from = end
+/** Where the part begins that has most different words of the query: the first of several. */
+function startOf(text: string, marks: Found['marks']): number {
+  if (text.length <= shownCharacters) return 0
+  let best = { start: 0, words: 0 }
+  for (const [first] of marks) {
+    const start = Math.min(Math.max(0, first - before), text.length - shownCharacters)
+    const inside = marks.filter(([at, to]) => at >= start && to <= start + shownCharacters)
+    const words = new Set(inside.map(([at, to]) => text.slice(at, to).toLowerCase())).size
+    if (words > best.words) best = { start, words }
   }
-  return shown + cleanLines(text.slice(from))
+  return best.start
 }
 
 function cleanLines(text: string): string {

@@ -269,3 +269,50 @@ describe('recovery', () => {
     expect((await thread.view()).messages).toHaveLength(20)
   })
 })
+
+describe('what a user said, beside a checkpoint with a memory', () => {
+  const paste = (n: number) => ({ role: 'user', content: `paste ${n} ${words(250)}` })
+  const remark = (n: number) => ({ role: 'user', content: `remark ${n} in few words` })
+  const shownIn = (messages: readonly { content?: unknown }[]) =>
+    new Set(messages.map(first).filter((start) => /^(?:paste|remark|answer) \d+$/.test(start)))
+
+  it('[ME4] the newest messages stay, and of the others the shortest, where not all have room', async () => {
+    const thread = await openThread({ id: 't', store: memoryStore(), policy: 'recommended' })
+    await thread.append(
+      Array.from({ length: 60 }, (_, n) => [paste(n), assistant(n, 60), remark(n)]).flat(),
+      { format: 'openai-chat' },
+    )
+    const shown = shownIn((await thread.view<{ content?: unknown }>()).messages)
+    for (let n = 0; n < 60; n++) expect(shown).toContain(`remark ${n}`)
+    const pastes = [...shown].filter((one) => one.startsWith('paste'))
+    expect(pastes).toContain('paste 59')
+    expect(pastes).toContain('paste 58')
+    expect(pastes.length).toBeLessThan(60)
+  })
+
+  it('[RC11] a budget folds answers before it, except those of the newest turns', async () => {
+    const thread = await openThread({ id: 't', store: memoryStore(), policy: 'recommended' })
+    const answers = (shown: ReadonlySet<string>) =>
+      [...shown].filter((one) => one.startsWith('answer'))
+    const view = () => thread.view<{ content?: unknown }>({ dryRun: true })
+    let count = 0
+    for (
+      let isFolded = false;
+      !isFolded || answers(shownIn((await view()).messages)).length < 9;
+    ) {
+      await thread.append([remark(count), assistant(count, 120)], { format: 'openai-chat' })
+      count += 1
+      isFolded ||= (await thread.log()).some(({ type }) => type === 'edit')
+    }
+    const whole = await view()
+    const before = shownIn(whole.messages)
+    const budget = Math.round(whole.tokens.after * 0.9)
+    const fitted = await thread.view<{ content?: unknown }>({ budget })
+    expect(fitted.tokens.after).toBeLessThanOrEqual(budget)
+    const after = shownIn(fitted.messages)
+    for (let n = 0; n < count; n++) expect(after).toContain(`remark ${n}`)
+    expect(answers(after)).toEqual(answers(before).slice(answers(after).length * -1))
+    expect(answers(after).length).toBeLessThan(answers(before).length)
+    expect(answers(after).length).toBeGreaterThanOrEqual(4)
+  })
+})

@@ -91,6 +91,8 @@ const linesShare = 0.2
 const valuesShare = 0.55
 /** User messages up to this size stay as they were written, as long as all of what stays is at most this share of the trigger. */
 const longUserTokens = 2000
+/** Of their room, this share is for the newest. In the rest the shortest come first: it holds several of them for one that pastes a file. */
+const newestUsersShare = 1 / 3
 const fullShare = 0.9
 /** Tokens reserved for the newest exchange. */
 const restTokens = 1000
@@ -629,7 +631,7 @@ function foldable(
     )
 }
 
-/** User messages that stay: the first one, which states the goal, and with a memory the newest others, as far as there is room. */
+/** User messages that stay: the first one, which states the goal, and with a memory the newest and the shortest others, as far as there is room. */
 function staying(
   units: readonly Unit[],
   size: (unit: Unit) => number,
@@ -637,16 +639,25 @@ function staying(
 ): ReadonlySet<Unit> {
   const goal = units.find((unit) => unit.isUser)
   const stays = new Set<Unit>(goal === undefined ? [] : [goal])
+  if (users === 0) return stays
+  const said = units
+    .flatMap((unit) => (unit.isUser && unit !== goal ? { unit, tokens: size(unit) } : []))
+    .filter(({ tokens }) => tokens <= longUserTokens)
+    .reverse()
   let left = users
-  for (let index = units.length - 1; index >= 0; index--) {
-    const unit = units[index] as Unit
-    if (!unit.isUser || unit === goal) continue
-    const own = size(unit)
-    if (own > longUserTokens) continue
-    left -= own
-    if (left < 0) break
-    stays.add(unit)
+  const add = (list: typeof said, least: number): void => {
+    for (const { unit, tokens } of list) {
+      if (left - tokens < least) return
+      left -= tokens
+      stays.add(unit)
+    }
   }
+  add(said, users * (1 - newestUsersShare))
+  const others = said.filter(({ unit }) => !stays.has(unit))
+  add(
+    others.sort((a, b) => a.tokens - b.tokens),
+    0,
+  )
   return stays
 }
 

@@ -44,8 +44,8 @@ export interface FitOptions {
 }
 
 /**
- * Fits a valid view into a budget: omits old results, clips old texts, shortens the checkpoint, folds the oldest exchanges, then the
- * checkpoint, into a digest, clips the newest results, and folds the newest exchange last. System and pinned messages and the newest
+ * Fits a valid view into a budget: omits old results, clips old texts, shortens the checkpoint, folds the oldest exchanges (behind a
+ * checkpoint before what the user said), then the checkpoint, into a digest, clips the newest results, and folds the newest exchange last. System and pinned messages and the newest
  * user message stay verbatim. Throws OrielError 'cannot-project', which names the parts, when what must stay is larger than the budget.
  */
 export function fitToBudget(
@@ -80,7 +80,7 @@ function* ladder(work: Fitting, slots: readonly Slot[]): Generator<void> {
   const checkpoint = slots.find(({ messages: [message] }) => work.isCheckpoint(message as number))
   if (checkpoint !== undefined)
     yield* shorten(work, checkpoint, checkpointRungs.slice(0, firstRungs))
-  yield* fold(work, older)
+  yield* fold(work, checkpoint === undefined ? older : answersFirst(older))
   if (checkpoint !== undefined) yield* foldCheckpoint(work, checkpoint)
   if (newest !== undefined) yield* shrinkNewest(work, newest)
   yield* work.shortenDigest()
@@ -129,6 +129,17 @@ function* fold(work: Fitting, slots: readonly Slot[]): Generator<void> {
     else refused.push(slot)
   }
   for (const slot of refused) if (work.fold(slot)) yield
+}
+
+/** Turns whose answers leave no sooner than what the user said before them. */
+const newestTurns = 5
+
+/** Behind a checkpoint answers are folded before what the user said, as the checkpoint itself folds them; those of the newest turns are not. */
+function answersFirst(slots: readonly Slot[]): readonly Slot[] {
+  const users = slots.filter(({ isUser }) => isUser)
+  const newest = slots.indexOf(users.at(-newestTurns) as Slot)
+  const isFirst = (slot: Slot, index: number): boolean => !slot.isUser && index < newest
+  return [...slots.filter(isFirst), ...slots.filter((slot, index) => !isFirst(slot, index))]
 }
 
 /** Gives the checkpoint fewer and fewer notes. */

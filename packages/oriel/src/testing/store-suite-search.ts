@@ -7,6 +7,7 @@ import { memoryStore } from '../stores/memory/index.ts'
 import type { Store, StoreQuery } from '../stores/store.ts'
 import { eraseThread } from '../thread/erase.ts'
 import { scopeMemory } from '../thread/memory/lasting.ts'
+import type { Embed } from '../thread/search/meaning.ts'
 import { searchThreads } from '../thread/search/search.ts'
 import { searchTool } from '../thread/search/tool.ts'
 import { openThread, type Thread } from '../thread/thread.ts'
@@ -227,7 +228,15 @@ async function lookedUp(
   const other = await openThread({ id: 'other', tenant, store, scope, recall: 'auto' })
   await other.append({ role: 'user', content: 'What do we say about harbours and lighthouses?' })
   const query = 'always say canary harbours lighthouses'
+  const embedded: string[] = []
+  const embed: Embed = async (texts) => {
+    embedded.push(...texts)
+    return texts.map(() => [1, 0])
+  }
   const found = [
+    ...(await own.search(query, { limit: 100, across: true, embed })),
+    ...(await own.search('unspoken', { limit: 100, embed })),
+    ...(await searchThreads(store, tenant, query, { limit: 100, embed })),
     ...(await own.search(query, { limit: 100 })),
     ...(await own.search(query, { limit: 100, across: true })),
     ...(await other.search(query, { limit: 100, across: true })),
@@ -236,6 +245,7 @@ async function lookedUp(
   ]
   const expanded = await Promise.all(found.map(({ id }) => own.expand(id)))
   return [
+    ...embedded,
     ...found.flatMap(({ text, previous, next }) => [text, previous?.text ?? '', next?.text ?? '']),
     ...expanded.map((one) => (one.ok ? one.text : '')),
     await searchTool(own).handle({ query }),

@@ -4,7 +4,7 @@
  * Grows with every change to the tokens of a text or to where its passages are cut. What was indexed by another analysis is indexed again
  * when it is next searched.
  */
-export const analysisVersion = 2
+export const analysisVersion = 3
 
 /** Longer words are not indexed whole: they are encoded data, not names. */
 const maxToken = 64
@@ -12,17 +12,28 @@ const maxToken = 64
 /** Text behind this many characters of one passage is not analysed. */
 const maxAnalysed = 20_000
 
-/** Words with what joins the parts of identifiers, paths, addresses, versions and numbers; scripts without spaces as runs. */
-const words =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+|[\p{L}\p{N}\p{M}_]+(?:['’.\-/:@#+\\]+[\p{L}\p{N}\p{M}_]+)*/gu
-
-const unspaced = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
-const inner = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+/gu
+/** Scripts that write words without spaces between them, and Hangul, whose words carry particles: they are cut into pairs of characters. */
+const inPairs =
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Hangul}'
+/** What joins the parts of identifiers, paths, addresses, versions and numbers: a comma only before three digits. */
+const joiner = "(?:['’.\\-/:@#+\\\\]+|(?<=\\p{N}),(?=\\p{N}{3}(?!\\p{N})))"
+const words = new RegExp(
+  `[${inPairs}]+|[\\p{L}\\p{N}\\p{M}_]+(?:${joiner}[\\p{L}\\p{N}\\p{M}_]+)*`,
+  'gu',
+)
+const unspaced = new RegExp(`^[${inPairs}]`, 'u')
+const inner = new RegExp(`[${inPairs}]+`, 'gu')
 const isPlainWord = /^[a-z]+$/
 const separators = /[^\p{L}\p{N}]+/u
 /** Between a small letter and a capital, between letters and digits, and before the last capital of several. */
 const boundaries =
   /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
+
+/** Of numbers with digits in groups. */
+const groupCommas = /(?<=\p{N}),(?=\p{N}{3})/gu
+/** Hashes: commits, digests, addresses. People name them by their first characters. */
+const isHash = /^(?=.*[0-9])(?=.*[a-f])[0-9a-f]{16,64}$/
+const hashPrefixes = [7, 8, 9, 10, 11, 12] as const
 
 /**
  * The tokens of a text, in its order: words in lower case without accents and in their stem, identifiers and paths in parts and whole, scripts
@@ -35,6 +46,8 @@ export function analyse(text: string): readonly string[] {
     const lower = fold(word)
     if (isPlainWord.test(lower) && !hasBoundary(word)) push(tokens, stem(lower))
     else if (unspaced.test(word)) pushPairs(tokens, lower)
+    else if (isHash.test(lower)) tokens.push(...hashTokens(lower))
+    else if (word.includes(',')) pushCompound(tokens, ungrouped(word), ungrouped(lower))
     else pushCompound(tokens, word, lower)
   }
   return tokens
@@ -73,11 +86,24 @@ function pushPairs(tokens: string[], run: string): void {
     push(tokens, `${characters[index - 1]}${characters[index]}`)
 }
 
+function hashTokens(hash: string): readonly string[] {
+  return [...hashPrefixes.map((length) => hash.slice(0, length)), hash]
+}
+
+function ungrouped(number: string): string {
+  return number.replaceAll(groupCommas, '')
+}
+
 function pushCompound(tokens: string[], word: string, lower: string): void {
   // "Anna's" is Anna, "I've" is I, "doesn't" is does: what follows is no word of its own.
   const own = word.replace(/(?:n['’]t|['’](?:s|m|d|re|ve|ll))$/iu, '')
   const parts: string[] = []
   for (const piece of own.split(separators)) {
+    const hash = piece.toLowerCase()
+    if (isHash.test(hash)) {
+      parts.push(...hashTokens(hash))
+      continue
+    }
     for (const part of piece.split(boundaries)) {
       for (const [run] of part.matchAll(inner)) pushPairs(tokens, fold(run))
       const rest = fold(part.replaceAll(inner, ''))

@@ -2,15 +2,31 @@
 
 import { matchedTokens, type QueryTerm, termsOf } from './query.ts'
 
-/** Endings of plurals and cases in languages whose words the analysis leaves as they are. */
-const endings = ['en', 'n', 'e', 'er', 'es', 's', 'nen', 'i', 'a', 'x'] as const
+/** Endings of plurals and cases in languages whose words the analysis leaves as they are, and letters, in the form that it gives them. */
+const scripts = [
+  {
+    script: /^\p{Script=Cyrillic}/u,
+    endings: 'а я ы и е у ю о ов ев еи ои ом ем ам ям ах ях ами ями ого его ому ему ых их'.split(
+      ' ',
+    ),
+    letters: [...'абвгдежзиклмнопрстуфхцчшщъыьэюяіїєґ'],
+  },
+  {
+    script: /^\p{Script=Greek}/u,
+    endings: 'α ας ες η ης ο ος ου ον οι ων ους'.split(' '),
+    letters: [...'αβγδεζηθικλμνξοπρσςτυφχψω'],
+  },
+] as const
+const latin = {
+  endings: ['en', 'n', 'e', 'er', 'es', 's', 'nen', 'i', 'a', 'x'],
+  letters: [...'abcdefghijklmnopqrstuvwxyz'],
+} as const
 /** Letters that a word keeps at least. */
 const shortestBase = 4
 const shortestWord = 5
 /** Longer words have too many neighbours, and are mostly names of programs. */
 const longestWord = 20
 const isWord = /^\p{L}+$/u
-const letters = [...'abcdefghijklmnopqrstuvwxyz']
 
 /** What such a word counts beside the one that was asked for. */
 const endingWeight = 0.8
@@ -54,6 +70,7 @@ function inParts(word: string): readonly QueryTerm[] {
 /** Words that differ by an ending, and those that differ by one letter, which is not the first: added, missing, another one, or in the wrong place. */
 function neighbours(word: string): ReadonlyMap<string, number> {
   const near = new Map<string, number>()
+  const { endings, letters } = scripts.find(({ script }) => script.test(word)) ?? latin
   const add = (other: string, weight: number): void => {
     if (other !== word && !near.has(other)) near.set(other, weight)
   }

@@ -34,7 +34,7 @@ import { type ConnectionSettings, PostgresConnections, type Run } from './connec
 import type { PostgresResult, Row } from './driver.ts'
 import { PostgresChannel } from './notify.ts'
 import { prepareSchema } from './schema.ts'
-import { createSql, type PostgresSql } from './sql.ts'
+import { createSql, findPassages, type PostgresSql } from './sql.ts'
 
 export interface BackendSettings extends ConnectionSettings {
   readonly schema: string
@@ -316,7 +316,10 @@ export class PostgresBackend implements LogBackend {
       const any = tokens.map((one) => `'${one.replaceAll(/['\\]/g, '')}'`).join(' | ')
       return [...within, `(${any})`].join(' & ')
     })
-    const rows = await this.#rows('findPassages', [queries, limit])
+    if (queries.length === 0) return []
+    await this.#prepared()
+    const statement = findPassages(this.#settings.schema, queries.length)
+    const { rows } = await this.#connections.query(statement, [limit, ...queries], 0)
     return rows.map(({ ids }) => (typeof ids === 'string' ? ids.split(' ').map(Number) : []))
   }
 

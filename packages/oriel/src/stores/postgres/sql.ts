@@ -21,6 +21,19 @@ export function createSql(schema: string): PostgresSql {
   return Object.fromEntries(named) as PostgresSql
 }
 
+/**
+ * The newest passages of each of several queries. Never prepared by name, and not over a list of queries: a plan for any query reads all
+ * passages with a common word, one for this query reads the newest backwards.
+ */
+export function findPassages(schema: string, queries: number): Statement {
+  const { passages } = tablesOf(schema)
+  const finds = Array.from({ length: queries }, (_, nth) => {
+    const found = `select id from ${passages} where tokens @@ $${nth + 2}::tsquery order by id desc limit $1`
+    return `select ${nth} as nth, (select string_agg(id::text, ' ' order by id desc) from (${found}) found) as ids`
+  })
+  return { text: `${finds.join(' union all ')} order by nth` }
+}
+
 type Tables = ReturnType<typeof tablesOf>
 
 function tablesOf(schema: string) {
@@ -90,9 +103,6 @@ function reads({ threads, entries, blobs, snapshots, values, indexed, passages }
       where t.tenant = $1 and t.thread = $2 and t.salt is not null and t.version > coalesce(i.version, 0)`,
     countPassages: `select sum(passages) as count from ${indexed} where tenant = $1`,
     countThread: `select passages as count from ${indexed} where tenant = $1 and thread = $2`,
-    findPassages: `select (select string_agg(id::text, ' ' order by id desc) from
-        (select id from ${passages} where tokens @@ asked.query::tsquery order by id desc limit $2) found) as ids
-      from unnest($1::text[]) with ordinality asked(query, nth) order by nth`,
     passages: `select id, tenant, thread, seq, position, block, inner_block as inner, start, stop, open, speaker, words
       from ${passages} where tenant = $1 and id = any($2::bigint[])`,
     value: `select value from ${values} where tenant = $1 and space = $2 and name = $3`,

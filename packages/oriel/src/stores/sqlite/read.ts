@@ -71,13 +71,15 @@ const sql = {
   countPassages: 'select sum(passages) as count from threads where tenant = ?',
   countThread: 'select passages as count from threads where tenant = ? and thread = ?',
   // One statement for all terms, and one text instead of a row for each passage: a common word has a thousand.
-  findPassages: `select (select group_concat(id, ' ') from
+  findPassages: `select (select group_concat(id) from
       (select rowid as id from search where search match asked.value order by rowid desc limit ?2)) as ids
     from json_each(?1) asked order by asked.key`,
   // In the order of the index, which costs less: for a scope with few passages.
-  findAllPassages: `select (select group_concat(rowid, ' ') from search where search match asked.value) as ids
+  findAllPassages: `select (select group_concat(rowid) from search where search match asked.value) as ids
     from json_each(?1) asked order by asked.key`,
-  passages: `select p.id, p.thread, p.seq, p.position, p.block, p.inner, p.start, p.stop, p.open, p.speaker, p.tokens
+  // Tokens that are not packed come as text: a buffer for each of a hundred passages costs more than reading them.
+  passages: `select p.id, p.thread, p.seq, p.position, p.block, p.inner, p.start, p.stop, p.open, p.speaker,
+      iif(substr(p.tokens, 1, 1) = x'00', cast(substr(p.tokens, 2) as text), p.tokens) as tokens
     from json_each(?) asked join passages p on p.id = asked.value`,
   living: `select t.id, t.tenant, t.thread from json_each(?) asked join threads t on t.id = asked.value
     where t.salt is not null`,
@@ -246,8 +248,9 @@ export class SqliteReader {
       ? this.#statement('findAllPassages').all(asked)
       : this.#statement('findPassages').all(asked, limit)
     return rows.map(({ ids }) => {
-      const found = typeof ids === 'string' ? ids.split(' ').map(Number) : []
-      return isWhole ? found.sort((a, b) => b - a) : found
+      const found = typeof ids === 'string' ? (JSON.parse(`[${ids}]`) as number[]) : []
+      // FTS5 gives them in ascending order.
+      return isWhole ? found.reverse() : found
     })
   }
 

@@ -96,7 +96,7 @@ describe('packed text', () => {
         expect(sorted(unpackTokens(packTokens(text)))).toEqual(sorted(text))
       }),
     )
-    expect(unpackTokens(packTokens(':a1 :b2 read file read'))).toBe(':a1 :b2 read read file')
+    expect(unpackTokens(packTokens(':a1 :b2 read file read'))).toBe(':a1 :b2 read file read')
     // As versions before 7 wrote them.
     expect(unpackTokens(Uint8Array.of(0, ...Buffer.from('read file read')))).toBe('read file read')
   })

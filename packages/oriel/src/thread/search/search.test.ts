@@ -180,9 +180,48 @@ describe('thread.search', () => {
     await thread.append(
       Array.from({ length: 300 }, (_, at) => ({ role: 'user' as const, content: `Line ${at}.` })),
     )
-    asked.length = 0
-    expect(await texts()).not.toContain('We saw an otter by the river.')
-    expect(asked.flat()).toHaveLength(201)
+    expect(await thread.search('wildlife', { embed, audience: 'person', limit: 2 })).toHaveLength(2)
+  })
+
+  it('[RK4] finds by meaning over the whole thread, also after a fold and in a thread opened again, and asks for each text once', async () => {
+    const store = memoryStore()
+    const asked: string[][] = []
+    const embed = async (texts: readonly string[]) => {
+      asked.push([...texts])
+      return texts.map((text) => (/otter|wildlife/.test(text) ? [1, 0] : [0, 1]))
+    }
+    const opening = { id: 'long', store, snapshotEvery: 100 }
+    const thread = await openThread(opening)
+    await thread.append([{ role: 'user', content: 'We saw an otter by the river.' }])
+    for (let from = 0; from < 1500; from += 300) {
+      const lines = Array.from({ length: 300 }, (_, at) => `Line ${from + at}.`)
+      await thread.append(lines.map((content) => ({ role: 'user' as const, content })))
+    }
+    await thread.compact()
+    for (const [before, one] of [thread, await openThread(opening)].entries()) {
+      asked.length = 0
+      const [first] = await one.search('wildlife', { embed })
+      expect(first).toMatchObject({ text: 'We saw an otter by the river.', index: 0 })
+      expect(new Set(asked.flat()).size).toBe(1502 + before)
+      expect(Math.max(...asked.map((texts) => texts.length))).toBeLessThanOrEqual(128)
+      asked.length = 0
+      await one.append({ role: 'user', content: `One more, ${before}.` })
+      await one.search('wildlife', { embed })
+      expect(asked.flat()).toEqual([expect.stringMatching(/^One more/)])
+    }
+  })
+
+  it('[RK4] keeps the answers of an embedder apart that are asked for at once', async () => {
+    const { thread } = await opened()
+    const embed = async (texts: readonly string[]) =>
+      texts.map((text) => (/hail|storm|raining/.test(text) ? [1, 0] : [0, 1]))
+    const queries = ['storm', 'bookkeeping', 'storm']
+    const found = await Promise.all(queries.map((query) => thread.search(query, { embed })))
+    expect(found.map(([first]) => first?.text)).toEqual([
+      'It is raining.',
+      expect.not.stringMatching('It is raining.'),
+      'It is raining.',
+    ])
   })
 
   it('ends when it is aborted', async () => {
@@ -235,6 +274,32 @@ function backendMethods(backend: MemoryBackend): Record<string, unknown> {
     ),
   }
 }
+
+describe('the analysis', () => {
+  const texts = [
+    '어제 서울에서 데이터베이스 이전을 논의했습니다.',
+    'The total was 1,234.56 EUR.',
+    'Commit b98e13a7c0ffee1234567890abcdef1234567890 broke the build.',
+    'Вчера мы обсуждали миграцию в Москве.',
+  ]
+
+  it.each([
+    ['서울', 0],
+    ['데이터베이스를', 0],
+    ['1234.56', 1],
+    ['1,234.56', 1],
+    ['b98e13a', 2],
+    ['b98e13a7c0ffee1234567890abcdef1234567890', 2],
+    ['Москва', 3],
+    ['миграция', 3],
+  ])('[RK1] [RK11] finds what %s is about', async (query, index) => {
+    const thread = await openThread({ id: 'analysis', store: memoryStore() })
+    await thread.append(texts.map((content) => ({ role: 'user' as const, content })))
+    const [first] = await thread.search(query)
+    expect(first?.index).toBe(index)
+    expect(first?.marks).not.toEqual([])
+  })
+})
 
 describe('a query that finds nothing', () => {
   it('[RK11] finds words with one slip or another ending, marks them, and never what was excluded', async () => {

@@ -7,17 +7,16 @@ import { assertOptions, type OptionNames } from '../../core/log/options.ts'
 import { checkScope, isScope, type Scope } from '../../core/log/scope.ts'
 import { wordMarker } from '../../core/search/analysis.ts'
 import { nearTokens } from '../../core/search/near-words.ts'
-import { excerpt, messageText, type Place, textAt } from '../../core/search/passages.ts'
+import { excerpt, messageText, textAt } from '../../core/search/passages.ts'
 import { matchedTokens } from '../../core/search/query.ts'
-import { fuseRanks, type ScoredPassage } from '../../core/search/rank.ts'
+import type { ScoredPassage } from '../../core/search/rank.ts'
 import { shownCheckpointText } from '../../core/text/checkpoint.ts'
 import { readableIn, readableMessage } from '../../core/text/readable.ts'
 import { finalIn } from '../../core/view/reduction.ts'
 import type { Store, StoreMatches, StoreQuery } from '../../stores/store.ts'
 import { Journal } from '../journal/journal.ts'
-
-/** Vectors for texts, in their order: a model of yours. */
-export type Embed = (texts: readonly string[]) => Promise<readonly (readonly number[])[]>
+import { type Found, namesOf, toolOf } from './found.ts'
+import { type Embed, maxEmbedded, rankByMeaning } from './meaning.ts'
 
 export interface SearchOptions {
   /** Messages, at most. @default 10 */
@@ -41,7 +40,10 @@ export interface SearchOptions {
    * Also the other threads of the scope that this one began in. A thread without a scope has no others. @default false
    */
   readonly across?: boolean
-  /** Adds a second order by meaning, of the best passages and of the thread's newest messages; both are fused. @default by words alone */
+  /**
+   * Adds a second order by meaning, of the best passages and of all messages of the thread; both are fused. Give the same function each time:
+   * its vectors are remembered while the thread is open. @default by words alone
+   */
   readonly embed?: Embed
   /** Ends the search. */
   readonly signal?: AbortSignal
@@ -113,17 +115,6 @@ const around = 80
 /** Messages that are looked at for one that is shown: some are excluded, of another role, or repeat others. */
 const spare = 10
 const mostAsked = 1000
-/** Passages whose meaning is compared. */
-const maxEmbedded = 50
-/** Newest messages whose meaning is compared though no word of the query is in them, and entries that are looked at for them. */
-const maxByMeaning = 200
-const maxEntries = 2000
-/** A message without a word of the query is found where it is this close to it, as a share of the closest one. */
-const leastCloseness = 0.8
-/** Characters of a message that was found by its meaning. */
-const passageLength = 1200
-/** Most characters of a passage that an embedder gets. */
-const maxEmbeddedText = 2000
 
 /** What a message that the view shows counts beside one that it does not. */
 const shownShare = 0.3
@@ -269,9 +260,6 @@ function checkSearch(query: unknown, options: SearchOptions): void {
   if (tool !== undefined && typeof tool !== 'string') throw wrongOption('tool', "a tool's name")
   if (embed !== undefined && typeof embed !== 'function') throw wrongOption('embed', 'a function')
 }
-
-/** A result, before what stands around it is looked up. */
-type Found = Omit<ThreadSearchResult, 'marks' | 'previous' | 'next'> & { readonly place: Place }
 
 /** Messages in their words, as many as are needed. What a reader may not see, is of another role, or repeats a better one is left out. */
 async function resultsOf(
@@ -422,120 +410,4 @@ export function isReadable(
 ): boolean {
   if (finalIn(state)(entry.seq, block)) return false
   return readableIn(state)(entry).some(({ position }) => position === block)
-}
-
-function toolOf(entry: MessageEntry): string | undefined {
-  if (entry.tool !== undefined) return entry.tool
-  const result = entry.blocks.find(({ type }) => type === 'tool-result')
-  return result?.type === 'tool-result' ? result.name : undefined
-}
-
-/** The tools that a message has results or calls of. */
-function namesOf(entry: MessageEntry): readonly string[] {
-  const called = entry.blocks.flatMap((block) =>
-    block.type === 'tool-call' || block.type === 'tool-result' ? (block.name ?? []) : [],
-  )
-  return entry.tool === undefined ? called : [entry.tool, ...called]
-}
-
-/**
- * The order by words and that by meaning, fused. The second one also has messages of the journal that share no word with the query. An
- * embedder that fails leaves the first.
- */
-async function rankByMeaning(
-  found: readonly Found[],
-  query: string,
-  options: SearchOptions,
-  journal?: Journal,
-): Promise<readonly Found[]> {
-  const { embed, signal } = options
-  if (embed === undefined) return found
-  const [best, rest] = [found.slice(0, maxEmbedded), found.slice(maxEmbedded)]
-  const known = new Set(found.map(({ id }) => id))
-  const others = journal === undefined ? [] : await newestOf(journal, options, known)
-  const texts = [query, ...best.map(({ text }) => text), ...others.map(({ text }) => text)]
-  const vectors = await vectorsOf(embed, texts)
-  signal?.throwIfAborted()
-  const [asked, ...own] = vectors ?? []
-  if (asked === undefined || own.length + 1 !== texts.length) return found
-  const closeness = own.map((vector) => cosine(asked, vector))
-  const least = Math.max(...closeness) * leastCloseness
-  const byMeaning = [...best, ...others]
-    .map((one, index) => ({ one, close: closeness[index] ?? 0 }))
-    .filter(({ one, close }) => !('entry' in one) || (close > 0 && close >= least))
-    .sort((a, b) => b.close - a.close)
-    .map(({ one }) => one)
-  const fused = fuseRanks<Found | Candidate>([best, byMeaning])
-  return [...fused.flatMap((one) => ('entry' in one ? asFound(one) : [one])), ...rest]
-}
-
-/** A message that may be found by its meaning alone. */
-interface Candidate {
-  readonly entry: MessageEntry
-  /** As its reader may see it. */
-  readonly text: string
-  readonly thread: string
-  readonly index: number
-}
-
-/** Newest messages that words did not find, as far as their reader may see them. */
-async function newestOf(
-  journal: Journal,
-  { audience, role, tool, kind }: SearchOptions,
-  known: ReadonlySet<string>,
-): Promise<readonly Candidate[]> {
-  const { state } = journal
-  const { thread } = journal.key
-  const readable = readableIn(state)
-  const candidates: Candidate[] = []
-  if (kind === 'checkpoint' || kind === 'directive') return []
-  let index = state.messageCount
-  const oldest = Math.max(1, state.version - maxEntries)
-  for (let seq = state.version; seq >= oldest && candidates.length < maxByMeaning; seq--) {
-    const entry = await journal.message(seq)
-    if (entry === undefined) continue
-    index -= 1
-    const isWanted = role === undefined || entry.role === role
-    if (known.has(entry.id) || !isWanted || (tool !== undefined && !namesOf(entry).includes(tool)))
-      continue
-    const shown = audience === 'person' ? entry : readableMessage(readable, entry)
-    const text = shown === undefined ? '' : messageText(shown)
-    if (text !== '') candidates.push({ entry, text, thread, index })
-  }
-  return candidates
-}
-
-function asFound({ entry, text, thread, index }: Candidate): Found {
-  const { id, seq, at, role } = entry
-  const shown = excerpt(text, { from: 0, to: passageLength }, 0) ?? ''
-  const place = { seq, index, block: 0, from: 0, to: Math.min(text.length, passageLength) }
-  const name = toolOf(entry)
-  return {
-    ...{ thread, id, index, seq, at, role, kind: 'message', text: shown, score: 0, place },
-    ...(name === undefined ? {} : { tool: name }),
-  }
-}
-
-/** The vectors of texts; undefined where the embedder fails. None is kept: what is erased leaves no vector behind. */
-async function vectorsOf(
-  embed: Embed,
-  texts: readonly string[],
-): Promise<readonly (readonly number[])[] | undefined> {
-  try {
-    return await embed(texts.map((text) => text.slice(0, maxEmbeddedText)))
-  } catch {
-    return undefined
-  }
-}
-
-function cosine(a: readonly number[], b: readonly number[]): number {
-  let [product, left, right] = [0, 0, 0]
-  for (const [index, value] of a.entries()) {
-    const other = b[index] ?? 0
-    product += value * other
-    left += value * value
-    right += other * other
-  }
-  const size = Math.sqrt(left * right)
-  return size > 0 && Number.isFinite(product) ? product / size : 0
 }
