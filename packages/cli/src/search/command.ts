@@ -68,7 +68,9 @@ function render(found: readonly Found[], colors: Colors): string {
     const speaker = tool === undefined ? role : `${role} ${tool}`
     const when = new Date(at).toISOString().slice(0, 16).replace('T', ' ')
     const head = clean(`${where(result)}, ${speaker}, ${id}, entry ${seq}, ${when}`)
-    const lines = highlighted(result, colors).split('\n').map((line) => `  ${line}`)
+    const lines = highlighted(result, colors)
+      .split('\n')
+      .map((line) => `  ${line}`)
     return [colors.bold(head), ...lines].join('\n')
   })
   const end = found.length === 0 ? 'nothing found' : plural(found.length, 'message')
