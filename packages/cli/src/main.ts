@@ -41,7 +41,7 @@ export async function main(
   const { stdout, stderr, env } = terminal
   try {
     const cli = createCli()
-    cli.parse(argv.map(markWord), { run: false })
+    cli.parse(argv.map(markWord).map(switchWord(cli)), { run: false })
     if (cli.options.version === true) {
       stdout.write(`${version()}\n`)
       return 0
@@ -306,6 +306,17 @@ function markWord(word: string, index: number, words: readonly string[]): string
   return name === undefined ? word : `${name}=${mark}${word.slice(name.length + 1)}`
 }
 
+/** The parser knows a switch of two words in camel case only; else it takes the word behind it for its value. */
+function switchWord({ commands, globalCommand }: Cli): (word: string) => string {
+  const options = [globalCommand, ...commands].flatMap((command) => command.options)
+  const names = new Map(
+    options.flatMap(({ rawName, name, isBoolean, negated }): [string, string][] =>
+      isBoolean === true && !negated ? [[rawName, `--${name}`]] : [],
+    ),
+  )
+  return (word) => names.get(word) ?? word
+}
+
 function unmark(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(unmark)
   return typeof value === 'string' && value.startsWith(mark) ? value.slice(mark.length) : value
@@ -322,7 +333,7 @@ function filesOf(cli: Cli): readonly string[] {
   return [...cli.args, ...cli.options['--']].map((word) => String(unmark(word)))
 }
 
-/** Rejects unknown options, and options without their value. */
+/** Rejects unknown options, options without their value, and switches with one. */
 async function checkOptions(cli: Cli): Promise<void> {
   const command = cli.matchedCommand ?? cli.globalCommand
   try {
@@ -330,6 +341,11 @@ async function checkOptions(cli: Cli): Promise<void> {
     command.checkOptionValue()
   } catch (error) {
     throw await explained(error, cli)
+  }
+  for (const { rawName, name, isBoolean } of [...command.options, ...cli.globalCommand.options]) {
+    const value: unknown = cli.options[name]
+    if (isBoolean !== true || value === undefined || typeof value === 'boolean') continue
+    throw new OrielError('invalid-option', `${rawName} takes no value; got '${String(value)}'.`)
   }
 }
 

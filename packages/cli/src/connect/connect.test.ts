@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -434,8 +435,19 @@ describe('connecting an agent', () => {
     mkdirSync(join(home, '.codex'))
     writeFileSync(join(home, '.codex/config.toml'), 'model = "gpt-5"\n')
     const before = filesIn(home)
+    mkdirSync(join(home, '.claude'))
+    for (const words of [['--dry-run'], ['--dry-run', 'codex'], ['codex', '--dry-run']]) {
+      const dry = await oriel('connect', ...words)
+      expect(dry.out).toMatch(/codex: would be connected by base-url/)
+      expect(dry.out.includes('claude-code')).toBe(words.length === 1)
+      expect(filesIn(home)).toEqual({ ...before, '/.claude': 'a folder' })
+    }
+    expect(await oriel('connect', '--dry-run=codex')).toMatchObject({
+      code: 2,
+      err: "oriel: --dry-run takes no value; got 'codex'.\n",
+    })
+    rmdirSync(join(home, '.claude'))
     const dry = await oriel('connect', '--dry-run')
-    expect(dry.out).toMatch(/codex: would be connected by base-url/)
     expect(dry.out).toContain('openai_base_url: http://127.0.0.1:4141/v1')
     expect(filesIn(home)).toEqual(before)
     await oriel('connect', '--url', 'http://127.0.0.1:9999/')
