@@ -41,6 +41,8 @@ interface Outcome {
   readonly tokens: number
   /** Of the input, with a cache that has what any earlier request began with. */
   readonly cost: number
+  /** Of each request: its tokens, and those that an earlier one began with. */
+  readonly steps: readonly string[]
   /** The rules that its requests violated. */
   readonly breaches: readonly string[]
 }
@@ -99,6 +101,7 @@ function measured(agent: Agent, upstream: Upstream): Omit<Outcome, 'printed' | '
       (sum, { tokens, cached }) => sum + prices.read * cached + prices.write * (tokens - cached),
       0,
     ),
+    steps: main.map(({ tokens, cached }) => `${tokens}, ${cached} cached`),
     breaches: [
       ...new Set(upstream.requests.flatMap(({ breaches }) => breaches.map(({ rule }) => rule))),
     ],

@@ -50,7 +50,9 @@ export async function preview(
     const listed = deferred?.body ?? body
     const expand = calls.expandMode(settings)
     const clientTools = deferred?.clientTools
-    const candidate = candidateFor(thread, { provider, body: listed, expand, clientTools })
+    const candidate = candidateFor(thread, {
+      ...{ provider, body: listed, expand, policy, clientTools },
+    })
     const model = modelOf(provider, body.value, '')
     const { matched, view } = await thread.preview(read, {
       ...{ format, isContinuing: true, threadPolicy: policy },

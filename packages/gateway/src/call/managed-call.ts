@@ -332,9 +332,10 @@ export class ManagedCall implements RoundedCall {
   }
 
   #candidateOf(thread: Thread): ToolCandidate | undefined {
-    const { provider, expand, takesTools } = this.#input
+    const { provider, expand, takesTools, settings } = this.#input
+    const { policy } = settings
     const clientTools = this.#deferred?.clientTools
-    const asked = { provider, body: this.#base, expand, clientTools }
+    const asked = { provider, body: this.#base, expand, policy, clientTools }
     return takesTools ? candidateFor(thread, asked) : undefined
   }
 

@@ -1,6 +1,13 @@
 // Whether a request gets the tool, and the client's body with it.
 
-import { type ExpandOffer, expandToolNames, type Json, type JsonObject, type Thread } from 'oriel'
+import {
+  type ExpandOffer,
+  expandToolNames,
+  type Json,
+  type JsonObject,
+  type Policy,
+  type Thread,
+} from 'oriel'
 import { injectedTools, searchToolBeside } from 'oriel/internal'
 import type { Provider, ToolEligibility, ToolFormat } from 'oriel/providers'
 import type { ClientBody } from '../call/client-body.ts'
@@ -50,12 +57,19 @@ export interface OfferRequest {
   readonly provider: Provider
   readonly body: ClientBody
   readonly expand: ExpandMode
+  readonly policy: Policy
   /** The client's whole list, where the body carries another: names in it are taken. @default the body's */
   readonly clientTools?: readonly Json[] | undefined
 }
 
 /** The most tools that a provider takes: a full list stays the client's. */
 const maxTools = 128
+
+/**
+ * With 'auto': where tools and system text are so many times as long as our two tools, the thread has these from its first request on. A
+ * list that grew would make them be written again at the first fold; short ones cost less to write again than our tools cost to carry.
+ */
+const longFrame = 16
 
 /** Where gateways before kept the tool's name. */
 const formerSetting = 'expand'
@@ -67,7 +81,7 @@ const formerSetting = 'expand'
  */
 export function candidateFor(
   thread: Thread,
-  { provider, body, expand, clientTools = [] }: OfferRequest,
+  { provider, body, expand, policy, clientTools = [] }: OfferRequest,
 ): ToolCandidate | undefined {
   const former = nameIn(thread.setting(formerSetting))
   const known = thread.expandTool ?? former
@@ -79,7 +93,9 @@ export function candidateFor(
   const own: readonly Json[] = list ?? []
   if (own.length + 2 > maxTools) return undefined
   const stance = format.eligibility(body.value)
-  const isNew = expand === true && thread.isEmpty
+  const isCacheAware = isOn && policy.schedule === 'cache-aware'
+  const isNew =
+    thread.isEmpty && (expand === true || (isCacheAware && isLong(own, provider, body.value)))
   const mayBegin = stance === 'open' || (stance === 'forced' && !isNew)
   if (known === undefined && !mayBegin) return undefined
   const taken = format.names([...own, ...clientTools])
@@ -100,6 +116,24 @@ export function candidateFor(
     isDue: isNew || former !== undefined,
     inject: () => injected(format, way, { own: answering, body, tools }),
   }
+}
+
+/** An agent's frame: tools and system text, long together. */
+function isLong(tools: readonly Json[], provider: Provider, body: JsonObject): boolean {
+  if (tools.length === 0) return false
+  const { system = systemAmong(provider, body) } = provider.request.frame(body)
+  if (system === undefined) return false
+  const [name] = expandToolNames
+  const length = JSON.stringify([tools, system]).length
+  return length >= longFrame * JSON.stringify(injectedTools(name)).length
+}
+
+/** The system text where it is the first of the messages. */
+function systemAmong({ request, decode }: Provider, body: JsonObject): Json | undefined {
+  const [first] = request.list(body)
+  if (first === undefined) return undefined
+  const [opening] = decode([first], 'messages')
+  return opening?.draft.role === 'system' ? first : undefined
 }
 
 /** What a view must know of it. */

@@ -87,6 +87,37 @@ describe('the tool comes with what it can expand, and stays', () => {
   )
 })
 
+const longList = Array.from({ length: 12 }, (_, index) => ({
+  ...readTool,
+  name: `tool_${index}`,
+  description: 'What it does, at length. '.repeat(120),
+}))
+
+it.each([
+  ['recommended', longList, [true, true]],
+  ['recommended', longList.slice(0, 8), [false, false]],
+  [{ ...policy, schedule: 'immediate' }, longList, [false, false]],
+  [{}, longList, [false, false]],
+] as const)(
+  '[GX5] %j: long tools and system text have it from the first request on where a prefix is cached',
+  async (own, tools, expected) => {
+    const target = await openGateway({
+      gateway: { policy: own },
+      answer: () => reply({ text: 'Fine.' }),
+    })
+    targets.push(target)
+    const list = tools.map((tool) => ({ type: 'function', function: tool }))
+    const system = { role: 'system', content: 'Be brief.' }
+    const first = { role: 'user', content: 'Hello' }
+    for (const said of [[first], [first, { role: 'assistant', content: 'Fine.' }, first]]) {
+      const messages = [system, ...said]
+      const body = JSON.stringify({ model: 'gpt-5', messages, tools: list })
+      await (await post(target.url, 'openai-chat', { body })).text()
+    }
+    expect(target.upstream.requests.map(hasTool)).toEqual(expected)
+  },
+)
+
 describe.each(wireFormats)('%s', (format: WireFormat) => {
   const { user } = dialects[format]
 
