@@ -69,7 +69,7 @@ const maxTools = 128
  * With 'auto': where tools and system text are so many times as long as our two tools, the thread has these from its first request on. A
  * list that grew would make them be written again at the first fold; short ones cost less to write again than our tools cost to carry.
  */
-const longFrame = 16
+const longFrame = 12
 
 /** Where gateways before kept the tool's name. */
 const formerSetting = 'expand'

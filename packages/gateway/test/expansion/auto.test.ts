@@ -95,7 +95,7 @@ const longList = Array.from({ length: 12 }, (_, index) => ({
 
 it.each([
   ['recommended', longList, [true, true]],
-  ['recommended', longList.slice(0, 8), [false, false]],
+  ['recommended', longList.slice(0, 6), [false, false]],
   [{ ...policy, schedule: 'immediate' }, longList, [false, false]],
   [{}, longList, [false, false]],
 ] as const)(
