@@ -90,7 +90,7 @@ export async function work(
     const printed: string[] = []
     for (const [turn, prompt] of promptsOf(agent).entries()) {
       const command = agent.command(prompt, turn, hasPlugin)
-      printed.push(await run(command, place, agent.env))
+      printed.push(withoutLog(await run(command, place, agent.env)))
     }
     const { bodies, paid, answers, others, compactions } = model
     const outcome = {
@@ -113,6 +113,12 @@ export async function work(
     model.close()
     rmSync(base, { recursive: true, force: true })
   }
+}
+
+/** OpenClaw prints its log with ids of runs, each line behind a name in brackets. */
+function withoutLog(printed: string): string {
+  const lines = printed.split('\n')
+  return lines.filter((line) => !line.startsWith('[')).join('\n')
 }
 
 /** A gateway as 'oriel serve --upstream' starts it. */
@@ -205,7 +211,7 @@ export class ScriptedModel {
   #next(body: Body): object {
     const step = this.bodies.length
     if (step % (callsPerTurn(this.#agent) + 1) === 0) {
-      const code = /code ([0-9a-f]{8})/.exec(JSON.stringify(body.messages.at(-1)))?.[1]
+      const code = /code ([0-9a-f]{8})/.exec(JSON.stringify(body.messages.slice(-2)))?.[1]
       const content = `The last code is ${code ?? 'out of view'}.`
       this.answers.push(content)
       return { content }
