@@ -241,6 +241,29 @@ describe('TRACE', () => {
   })
 })
 
+it.each([
+  ['/v1/responses', 'websocket'],
+  ['/v1/anything', 'WebSocket'],
+])(
+  '[GW123] a WebSocket on %s is answered with 426 at once, and reaches no upstream',
+  async (path, upgrade) => {
+    const asked: string[] = []
+    const fetch = async ({ url }: Request): Promise<Response> => {
+      asked.push(url)
+      return new Response('{}')
+    }
+    const upstreams = [{ name: 'u', baseUrl: 'http://upstream.invalid', fetch }]
+    server = await serveGateway(createGateway({ upstreams }), { port: 0 })
+    const head = [
+      `GET ${path} HTTP/1.1`,
+      ...['Host: localhost', 'Connection: Upgrade', `Upgrade: ${upgrade}`],
+      ...['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='],
+    ]
+    expect(await statusOf(server.port, `${head.join('\r\n')}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 426 /)
+    expect(asked).toEqual([])
+  },
+)
+
 describe('keys', () => {
   it('[GW5] are kept as hashes, and wrong ones are refused at the start', () => {
     for (const keys of [

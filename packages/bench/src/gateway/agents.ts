@@ -1,6 +1,6 @@
 // Coding agents with and without the gateway: two tasks against a scripted upstream, expecting the
-// same answers with fewer tokens. `npm run gateway:agents [part of a name] [--json]`, after `npm
-// install` in src/record/agents and `npm ci` in the root.
+// same answers with fewer tokens. `npm run gateway:agents [part of a name] [--json] [--lines 120]`,
+// after `npm install` in src/record/agents and `npm ci` in the root.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,10 @@ import { qwenCode } from '../record/agents/qwen-code.ts'
 import { lastResult } from './last-result.ts'
 
 /** Model calls with tools in each task, before it is answered. */
-const stepsPerTask = 10
+const stepsPerTask = 20
+
+/** As `simulate` has them: what is read from the cache, and what is written to it. */
+const prices = { read: 0.1, write: 1.25 }
 
 const tasks: readonly { readonly prompt: string; readonly mode: Mode }[] = [
   { prompt: 'Look through the parts of the ledger and name the last code.', mode: 'new' },
@@ -36,11 +39,20 @@ interface Outcome {
   readonly answers: readonly string[]
   readonly requests: number
   readonly tokens: number
+  /** Of the input, with a cache that has what any earlier request began with. */
+  readonly cost: number
+  /** Of each request: its tokens, and those that an earlier one began with. */
+  readonly steps: readonly string[]
   /** The rules that its requests violated. */
   readonly breaches: readonly string[]
 }
 
-const wanted = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? ''
+const given = process.argv.slice(2)
+const linesAt = given.indexOf('--lines')
+/** Lines of each file: 300 are about 12 KB. */
+const linesPerPart = linesAt === -1 ? 300 : Number(given[linesAt + 1])
+const wanted =
+  given.find((one, index) => !one.startsWith('--') && given[index - 1] !== '--lines') ?? ''
 // Codex with its free-text tool is left out: the upstream does not support such calls.
 const agents = [...pi, ...codex.slice(0, 1), claudeCode, qwenCode, ...opencode, continueCli]
 
@@ -85,6 +97,11 @@ function measured(agent: Agent, upstream: Upstream): Omit<Outcome, 'printed' | '
   return {
     requests: main.length,
     tokens: main.reduce((sum, { tokens }) => sum + tokens, 0),
+    cost: main.reduce(
+      (sum, { tokens, cached }) => sum + prices.read * cached + prices.write * (tokens - cached),
+      0,
+    ),
+    steps: main.map(({ tokens, cached }) => `${tokens}, ${cached} cached`),
     breaches: [
       ...new Set(upstream.requests.flatMap(({ breaches }) => breaches.map(({ rule }) => rule))),
     ],
@@ -114,7 +131,7 @@ function scripted(agent: Agent, answers: string[]): (asked: Asked) => Action {
 function writeParts({ project }: Rooms): void {
   for (let part = 1; part <= tasks.length * (stepsPerTask + 1); part++) {
     const lines = Array.from(
-      { length: 300 },
+      { length: linesPerPart },
       (_, index) =>
         `${part}.${index} booking ${(part * 7919 + index * 104_729) % 99_991} for account ${index % 17}`,
     )
@@ -148,7 +165,7 @@ function report(agent: Agent, direct: Outcome, managed: Outcome): void {
   }
   const less = Math.round(100 * (1 - managed.tokens / direct.tokens))
   console.log(
-    `${agent.name} (${agent.format}): ${isSame ? 'same answers' : 'OTHER ANSWERS'}, ${managed.requests} requests, ${direct.tokens} -> ${managed.tokens} tokens (${less} % less), ${breaches.length} violations`,
+    `${agent.name} (${agent.format}): ${isSame ? 'same answers' : 'OTHER ANSWERS'}, ${managed.requests} requests, ${direct.tokens} -> ${managed.tokens} tokens (${less} % less), input cost ${(managed.cost / direct.cost).toFixed(3)}, ${breaches.length} violations`,
   )
   if (!isSame)
     console.log(

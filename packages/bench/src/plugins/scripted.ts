@@ -1,12 +1,16 @@
 // A real agent with and without its plugin: 40 tool calls over two turns against a scripted model on 127.0.0.1, and what its input costs.
-// `--script mixed` reads results of many sizes, some files again: see `mixedCommand`.
+// `--script mixed` reads results of many sizes, some files again: see `mixedCommand`. `--how base-url` puts the gateway with its defaults
+// between agent and model in place of the plugin; `--steps` prints what each request costs.
 
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { createGateway, serveGateway } from '../../../gateway/src/index.ts'
 import { validate } from '../../../oriel/src/providers/registry.ts'
+import { optimalCost } from '../../../oriel/src/simulate/optimum.ts'
+import { openRecording } from '../../../oriel/src/simulate/recording.ts'
 
 export const stepsPerTurn = 20
 /** Lines of each file that the model reads: about 5 KB. */
@@ -56,7 +60,11 @@ export interface Outcome {
   readonly compactions: number
   /** What only the new content of each request costs. */
   readonly newCost: number
+  /** The share of the cost that remains to whoever knows that no result is needed again: each is shown once, then `[Omitted]`. */
+  readonly oracle: number
 }
+
+const isByGateway = process.argv.join(' ').includes('--how base-url')
 
 /** Runs the agent through both turns. `after` may do more in the same home before it is removed. */
 export async function work(
@@ -66,20 +74,23 @@ export async function work(
 ): Promise<Outcome> {
   const base = mkdtempSync(join(tmpdir(), `oriel-${agent.name}-`))
   const model = new ScriptedModel(agent)
+  const direct = await model.listen()
+  const gateway = isManaged && isByGateway ? await gatewayTo(direct) : undefined
+  const hasPlugin = isManaged && gateway === undefined
   const place = {
     home: join(base, 'home'),
     project: join(base, 'project'),
-    url: await model.listen(),
+    url: gateway?.url ?? direct,
   }
   mkdirSync(place.home)
   mkdirSync(place.project)
   writeParts(place.project)
-  agent.prepare(place, isManaged)
+  agent.prepare(place, hasPlugin)
   try {
     const printed: string[] = []
     for (const [turn, prompt] of promptsOf(agent).entries()) {
-      const command = agent.command(prompt, turn, isManaged)
-      printed.push(await run(command, place, agent.env))
+      const command = agent.command(prompt, turn, hasPlugin)
+      printed.push(withoutLog(await run(command, place, agent.env)))
     }
     const { bodies, paid, answers, others, compactions } = model
     const outcome = {
@@ -93,13 +104,47 @@ export async function work(
       violations: bodies.reduce((sum, body) => sum + validate('openai-chat', body).length, 0),
       ...{ others, compactions },
       newCost: costOf(bodies, ({ tools = [], messages }) => [tools, ...messages], 0),
+      oracle: oracleShare(bodies.at(-1)),
     }
-    await after?.(place, model)
+    if (hasPlugin) await after?.(place, model)
     return outcome
   } finally {
+    await gateway?.close()
     model.close()
     rmSync(base, { recursive: true, force: true })
   }
+}
+
+/** OpenClaw prints its log with ids of runs, each line behind a name in brackets. */
+function withoutLog(printed: string): string {
+  const lines = printed.split('\n')
+  return lines.filter((line) => !line.startsWith('[')).join('\n')
+}
+
+/** A gateway as 'oriel serve --upstream' starts it. */
+async function gatewayTo(model: string): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const upstreams = [{ name: 'scripted', baseUrl: model.replace(/\/v1$/, '') }]
+  const gateway = createGateway({ upstreams })
+  const server = await serveGateway(gateway, { port: 0, host: '127.0.0.1' })
+  return {
+    url: `${server.url}/v1`,
+    async close() {
+      await server.close()
+      await gateway.close()
+    },
+  }
+}
+
+/** From the newest request, which has the whole conversation where nothing manages it. */
+function oracleShare(body: Body | undefined): number {
+  if (body === undefined) return 1
+  const counter = { name: 'characters', count: (text: string) => text.length }
+  const { messages, tools = [] } = body
+  const frame = { tools: tools as never }
+  const answer = { role: 'assistant', content: 'Done.' }
+  const recording = openRecording({ id: 'run', messages: [...messages, answer], frame })
+  const best = optimalCost(recording, { counter, keep: 1 })
+  return best / optimalCost(recording, { counter, keep: Infinity })
 }
 
 /** Prints both and ends with a code other than 0 where an answer differs, a request is invalid, or the input costs more than 60 %. */
@@ -109,7 +154,7 @@ export function report(plain: Outcome, managed: Outcome, more: string): void {
     (managed[key] / plain[key]).toFixed(3)
   const bound = (plain.newCost / plain.cost).toFixed(3)
   console.log(
-    `what is new in each request alone ${bound}; input cost with a cache ${ratio('cost')} (messages alone ${ratio('messageCost')}), characters of messages ${ratio('inputChars')}, ${managed.violations} violations, ${more}`,
+    `what is new in each request alone ${bound}; an oracle ${plain.oracle.toFixed(3)}; input cost with a cache ${ratio('cost')} (messages alone ${ratio('messageCost')}), characters of messages ${ratio('inputChars')}, ${managed.violations} violations, ${more}`,
   )
   const isSame =
     JSON.stringify([plain.answers, plain.printed]) ===
@@ -166,7 +211,7 @@ export class ScriptedModel {
   #next(body: Body): object {
     const step = this.bodies.length
     if (step % (callsPerTurn(this.#agent) + 1) === 0) {
-      const code = /code ([0-9a-f]{8})/.exec(JSON.stringify(body.messages.at(-1)))?.[1]
+      const code = /code ([0-9a-f]{8})/.exec(JSON.stringify(body.messages.slice(-2)))?.[1]
       const content = `The last code is ${code ?? 'out of view'}.`
       this.answers.push(content)
       return { content }
@@ -220,7 +265,9 @@ function costOf(
 ): number {
   let before: readonly string[] = []
   let cost = 0
+  const steps: string[] = []
   for (const body of bodies) {
+    const first = cost
     const pieces = piecesOf(body).map((piece) => JSON.stringify(piece))
     const changed = pieces.findIndex((piece, index) => piece !== before[index])
     pieces.forEach((piece, index) => {
@@ -228,7 +275,9 @@ function costOf(
       cost += piece.length * (isCached ? read : prices.write)
     })
     before = pieces
+    steps.push(`${Math.round(cost - first)}${changed === -1 ? '' : ` from ${changed}`}`)
   }
+  if (process.argv.includes('--steps')) console.log(steps.join(', '))
   return Math.round(cost)
 }
 

@@ -110,7 +110,7 @@ export const agents: readonly Agent[] = [
         ],
       },
     ],
-    note: 'Restart its gateway. With the plugin no gateway of Oriel is needed; where plugins.allow is set, add oriel to it.',
+    note: 'Restart its gateway. Prefer --how plugin: by base URL its requests cost more than without Oriel. With the plugin no gateway of Oriel is needed; where plugins.allow is set, add oriel to it.',
   },
   {
     name: 'opencode',

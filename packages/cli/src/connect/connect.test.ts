@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -245,7 +246,7 @@ describe('connecting an agent', () => {
           const { env = {} } = before
           if (typeof env !== 'object' || Array.isArray(env)) return
           const set = withSettings(content, [{ path, value: 'http://x' }], format)
-          const back = withoutSettings(set.text, set.before, format)
+          const back = withoutSettings(set.text, { before: set.before }, format)
           expect(JSON.parse(JSON.stringify(read(back, format)))).toEqual(
             JSON.parse(JSON.stringify(before)),
           )
@@ -293,7 +294,7 @@ describe('connecting an agent', () => {
             const direct = withSettings(content, change, 'json').text
             const set = withSettings(content, ours, 'json')
             const changed = withSettings(set.text, change, 'json').text
-            return [direct, withoutSettings(changed, set.before, 'json')]
+            return [direct, withoutSettings(changed, set, 'json')]
           } catch (error) {
             // A text where a list or an object must be.
             if (OrielError.is(error)) return undefined
@@ -404,13 +405,49 @@ describe('connecting an agent', () => {
     expect(recordIn(home)).toBe('{}')
   })
 
+  it.each([
+    ['claude-code', '.claude/settings.json', '{"model":"opus"} // end', '// new\n'],
+    ['codex', '.codex/config.toml', 'model = "x" # c\r\n[a]\r\nb = 1', '# new\r\n'],
+    ['opencode', '.config/opencode/opencode.jsonc', '{\n\t"provider": {}, // p\n}', '// new\n'],
+    ['openclaw', '.openclaw/openclaw.json', '{ "models": { "providers": {} }, }', '// new\n'],
+    ['pi', '.pi/agent/models.json', '{"providers":{"openai":{"a":1}}}', '\t\n'],
+    ['qwen-code', '.qwen/.env', 'A=1', '# new\n'],
+  ])(
+    '[CO3] %s: of a file that was edited between connecting twice and disconnecting twice only the edit remains',
+    async (agent, name, content, edit) => {
+      const { home, oriel } = inHome()
+      const file = join(home, name)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, content)
+      await oriel('connect', agent)
+      expect(readFileSync(file, 'utf8')).toContain('http://127.0.0.1:4141')
+      writeFileSync(file, edit + readFileSync(file, 'utf8'))
+      await oriel('connect', agent)
+      expect((await oriel('disconnect', agent)).out).toContain('only the settings of Oriel')
+      expect(readFileSync(file, 'utf8')).toBe(edit + content)
+      expect(await oriel('disconnect', agent)).toMatchObject({ code: 1 })
+      expect(readFileSync(file, 'utf8')).toBe(edit + content)
+    },
+  )
+
   it('[CO4] a dry run changes nothing; connecting twice is connecting once', async () => {
     const { home, oriel } = inHome()
     mkdirSync(join(home, '.codex'))
     writeFileSync(join(home, '.codex/config.toml'), 'model = "gpt-5"\n')
     const before = filesIn(home)
+    mkdirSync(join(home, '.claude'))
+    for (const words of [['--dry-run'], ['--dry-run', 'codex'], ['codex', '--dry-run']]) {
+      const dry = await oriel('connect', ...words)
+      expect(dry.out).toMatch(/codex: would be connected by base-url/)
+      expect(dry.out.includes('claude-code')).toBe(words.length === 1)
+      expect(filesIn(home)).toEqual({ ...before, '/.claude': 'a folder' })
+    }
+    expect(await oriel('connect', '--dry-run=codex')).toMatchObject({
+      code: 2,
+      err: "oriel: --dry-run takes no value; got 'codex'.\n",
+    })
+    rmdirSync(join(home, '.claude'))
     const dry = await oriel('connect', '--dry-run')
-    expect(dry.out).toMatch(/codex: would be connected by base-url/)
     expect(dry.out).toContain('openai_base_url: http://127.0.0.1:4141/v1')
     expect(filesIn(home)).toEqual(before)
     await oriel('connect', '--url', 'http://127.0.0.1:9999/')

@@ -183,12 +183,25 @@ function giveBack({ path, format, copy, written, past, folders }: RecordedFile):
       else remove(path, folders)
       return true
     }
-    writeFileSync(path, withoutSettings(textOf(now), past, format))
+    const texts = textsOf(before, { format, written, past })
+    writeFileSync(path, withoutSettings(textOf(now), { before: past, texts }, format))
   } catch (error) {
     const hint = copy === undefined ? '' : ` As it was before: ${copy}.`
     throw named(path, error, `It stays as it is.${hint}`)
   }
   return false
+}
+
+/** The texts through which connecting went; none where another version of Oriel would write them otherwise. */
+function textsOf(
+  before: Buffer | undefined,
+  { format, written, past }: Pick<RecordedFile, 'format' | 'written' | 'past'>,
+): readonly string[] {
+  const settings = past.flatMap(({ path, set }) =>
+    set === undefined ? [] : [{ path, value: set }],
+  )
+  const { text, texts } = withSettings(textOf(before), settings, format)
+  return hashOf(Buffer.from(text)) === written ? texts : []
 }
 
 function remove(path: string, folders: readonly string[]): void {

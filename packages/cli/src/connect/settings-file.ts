@@ -2,9 +2,11 @@
 // indentation and line ends stay.
 
 import { isDeepStrictEqual } from 'node:util'
-import { applyEdits, modify, type ParseError, parse as parseJsonc } from 'jsonc-parser'
+import { type ParseError, parse as parseJsonc } from 'jsonc-parser'
 import { OrielError } from 'oriel'
 import { parse as parseToml } from 'smol-toml'
+import { withJsonItem, withJsonValue } from './json-text.ts'
+import { reversePatch } from './reverse-patch.ts'
 
 /** How a file is written. `json` may have comments and trailing commas. */
 export type FileFormat = 'json' | 'toml' | 'env'
@@ -30,6 +32,15 @@ export interface PastSetting {
   readonly depth?: number
 }
 
+/** A text with settings. */
+export interface Changed {
+  readonly text: string
+  /** What the settings were. */
+  readonly before: readonly PastSetting[]
+  /** The text before the first setting, and after each. */
+  readonly texts: readonly string[]
+}
+
 /**
  * The text with the settings, and what they were. Contracts:
  * - Everything else in the file means what it meant: the text is parsed before and after, and refused if it does not.
@@ -41,7 +52,7 @@ export function withSettings(
   text: string,
   settings: readonly Setting[],
   format: FileFormat,
-): { readonly text: string; readonly before: readonly PastSetting[] } {
+): Changed {
   const tree = read(text, format)
   const before = settings.map(({ path, value: own }): PastSetting => {
     const value = valueAt(tree, path)
@@ -52,18 +63,21 @@ export function withSettings(
     value: typeof value === 'string' ? value : added(valueAt(tree, path), value),
   }))
   const expected = after.reduce((one, { path, value }) => withValue(one, path, value), tree)
-  const changed = after.reduce((one, setting) => set(one, setting, format), text)
+  const texts = [text]
+  for (const setting of after) texts.push(set(texts.at(-1) ?? '', setting, format))
+  const changed = texts.at(-1) ?? ''
   assertMeans(changed, expected, format)
-  return { text: changed, before }
+  return { text: changed, before, texts }
 }
 
 /**
  * The text with each setting as it was before. What somebody set since in its place stays, so do other items of its list; objects that
- * were made for a setting go with it once they are empty.
+ * were made for a setting go with it once they are empty. `texts` are those of `withSettings`: where each change is found again, nothing
+ * but it is taken back.
  */
 export function withoutSettings(
   text: string,
-  before: readonly PastSetting[],
+  { before, texts = [] }: Pick<Changed, 'before'> & Partial<Changed>,
   format: FileFormat,
 ): string {
   let [tree, changed] = [read(text, format), text]
@@ -73,6 +87,8 @@ export function withoutSettings(
     tree = withValue(tree, change.path, change.value)
     changed = set(changed, change, format)
   }
+  const reversed = reversePatch(texts, text)
+  if (reversed !== undefined && means(reversed, tree, format)) return reversed
   assertMeans(changed, tree, format)
   return changed
 }
@@ -151,8 +167,9 @@ export function read(text: string, format: FileFormat): Tree {
   return tree as Tree
 }
 
-function set(text: string, { path, value }: Change, format: FileFormat): string {
-  if (format === 'json') return setJson(text, path, value)
+function set(text: string, change: Change, format: FileFormat): string {
+  if (format === 'json') return setJson(text, change)
+  const { path, value } = change
   const [name = ''] = path
   return format === 'toml' ? setToml(text, name, value) : setEnv(text, name, value)
 }
@@ -163,17 +180,16 @@ function withoutMark(text: string): string {
   return text.startsWith(byteOrderMark) ? text.slice(1) : text
 }
 
-function setJson(text: string, path: readonly string[], value: unknown): string {
+function setJson(text: string, { path, value }: Change): string {
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : ''
   const body = withoutMark(text)
-  const source = body.trim() === '' ? '{}\n' : body
-  const indent = /\n([ \t]+)\S/.exec(source)?.[1] ?? '  '
-  const formattingOptions = {
-    insertSpaces: !indent.startsWith('\t'),
-    tabSize: indent.startsWith('\t') ? 1 : indent.length,
-    eol: source.includes('\r\n') ? '\r\n' : '\n',
-  }
-  return mark + applyEdits(source, modify(source, [...path], value, { formattingOptions }))
+  const now = valueAt(read(body, 'json'), path)
+  const isLonger = Array.isArray(now) && Array.isArray(value) && value.length > now.length
+  // Comments between the items of a list stay.
+  const isOneMore = isLonger && isDeepStrictEqual(value.slice(0, -1), now)
+  return (
+    mark + (isOneMore ? withJsonItem(body, path, value.at(-1)) : withJsonValue(body, path, value))
+  )
 }
 
 /** A line of a setting: where it begins and ends in the text, its line end included. */
@@ -190,10 +206,18 @@ function setToml(text: string, name: string, value: unknown): string {
     return found === undefined ? text : text.slice(0, found.start) + text.slice(found.end)
   }
   const line = `${name} = ${JSON.stringify(value)}${eol}`
-  if (found !== undefined) return text.slice(0, found.start) + line + text.slice(found.end)
+  if (found !== undefined) {
+    const [, head, rest] = tomlText.exec(text.slice(found.start, found.end)) ?? []
+    const kept = head === undefined ? line : `${head}${JSON.stringify(value)}${rest}`
+    return text.slice(0, found.start) + kept + text.slice(found.end)
+  }
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : ''
   return `${mark}${line}${withoutMark(text)}`
 }
+
+/** A line whose value is a text: what stands before and behind it, with its comment. */
+const tomlText =
+  /^([^=]*=[ \t]*)(?:"(?!"")(?:[^"\\\r\n]|\\.)*"|'(?!'')[^'\r\n]*')([ \t]*(?:#.*)?\r?\n?)$/
 
 /** The line of a setting of the file itself: only the last part of a file can be a table, and a value may span lines. */
 function tomlLine(text: string, name: string): Line | undefined {
@@ -295,8 +319,17 @@ function childOf(tree: Tree, key: string): Tree {
   )
 }
 
+function means(text: string, expected: Tree, format: FileFormat): boolean {
+  try {
+    return isDeepStrictEqual(sorted(read(text, format)), sorted(expected))
+  } catch (error) {
+    if (!OrielError.is(error)) throw error
+    return false
+  }
+}
+
 function assertMeans(text: string, expected: Tree, format: FileFormat): void {
-  if (isDeepStrictEqual(sorted(read(text, format)), sorted(expected))) return
+  if (means(text, expected, format)) return
   throw new OrielError(
     'invalid-input',
     'The file is written in a way that cannot be changed safely.',

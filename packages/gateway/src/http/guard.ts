@@ -16,6 +16,9 @@ export function guard(request: Request, url: URL, { hosts, origins, via }: Guard
   const { headers, method } = request
   // TRACE would echo the request, including the operator's upstream key.
   if (method === 'TRACE') throw refuse(405, 'not-allowed', 'The method TRACE is not supported.')
+  // Codex asks for a WebSocket first: at 426 it sends its call over HTTP, at any other status it retries for seconds.
+  if (headers.get('upgrade')?.toLowerCase() === 'websocket')
+    throw refuse(426, 'not-allowed', 'WebSocket is not supported. Send the call over HTTP.')
   const host = headers.get('host')
   if (host !== null && !isAllowedHost(host, hosts)) {
     throw refuse(

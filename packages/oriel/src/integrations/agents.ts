@@ -4,6 +4,7 @@
 import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { OrielError } from '../core/log/errors.ts'
 import type { Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
@@ -403,7 +404,7 @@ function carried(summary: string, chars: number): string {
 
 /**
  * Does the work of a checkpoint over an invented conversation: in a process just started the first one takes three times as long as
- * those after it. For processes beside an agent, at their start.
+ * those after it. For processes beside an agent at their start, and for those of an agent while its model answers.
  */
 export async function warmUp(): Promise<void> {
   const text = (step: number): string =>
@@ -423,8 +424,13 @@ export async function warmUp(): Promise<void> {
       { role: 'tool', content: [{ type: 'tool-result', ...call, output }] },
     ]
   }).flat()
-  for (let time = 0; time < 2; time++) await checkpointText(messages, { format: 'ai-sdk' })
+  for (let round = 0; round < warmUpRounds; round++) {
+    await checkpointText(messages, { format: 'ai-sdk' })
+    // The agent's own work comes between.
+    await setImmediate()
+  }
 }
 
-/** Enough for the engine to compile what a checkpoint runs. */
+/** Enough for the engine to compile and optimize what a checkpoint runs. */
+const warmUpRounds = 5
 const warmUpSteps = 30

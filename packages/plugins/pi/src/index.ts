@@ -1,6 +1,6 @@
 // Oriel in pi's own slots. `context`: the model sees the view of the thread. `session_before_compact`: the summary is made without a model.
 
-import { AgentThreads, agentCommandHelp, agentTools, checkpointText } from 'oriel/agents'
+import { AgentThreads, agentCommandHelp, agentTools, checkpointText, warmUp } from 'oriel/agents'
 import { fromAiSdk, type PiMessage, toAiSdk } from './messages.ts'
 
 /** What is used of pi's context for extensions. */
@@ -78,6 +78,14 @@ export default function oriel(pi: PiApi): void {
   /** The session of the newest request: tools and events do not name theirs. */
   let session = ''
   let isTold = false
+  let isWarm = false
+
+  /** While the model answers the first request: the first checkpoint of a process takes three times as long as later ones. */
+  function warm(): void {
+    if (isWarm) return
+    isWarm = true
+    setImmediate(() => void warmUp().catch(() => undefined))
+  }
 
   pi.on('context', async ({ messages }, context) => {
     try {
@@ -87,6 +95,7 @@ export default function oriel(pi: PiApi): void {
         frame: { system: context.getSystemPrompt(), tools: agentTools },
         model: context.model?.id,
       })
+      warm()
       return { messages: fromAiSdk(view.messages, messages) }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
