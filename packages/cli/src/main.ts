@@ -316,11 +316,6 @@ async function checkOptions(cli: Cli, words: readonly string[]): Promise<void> {
   } catch (error) {
     throw (await import('./mistakes.ts')).explained(error, cli)
   }
-  for (const { rawName, name, isBoolean } of [...command.options, ...cli.globalCommand.options]) {
-    const value: unknown = cli.options[name]
-    if (isBoolean !== true || value === undefined || typeof value === 'boolean') continue
-    throw new OrielError('invalid-option', `${rawName} takes no value; got '${String(value)}'.`)
-  }
 }
 
 /** Rejects arguments of a command that takes none. */

@@ -444,7 +444,7 @@ describe('connecting an agent', () => {
     }
     expect(await oriel('connect', '--dry-run=codex')).toMatchObject({
       code: 2,
-      err: "oriel: --dry-run takes no value; got 'codex'.\n",
+      err: 'oriel: --dry-run takes no value; oriel connect --help lists the options.\n',
     })
     rmdirSync(join(home, '.claude'))
     const dry = await oriel('connect', '--dry-run')
