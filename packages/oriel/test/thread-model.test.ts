@@ -261,6 +261,24 @@ describe('a thread that is fed message by message', () => {
   })
 })
 
+it('[T6] a cap drops nothing behind an exchange that the model has not seen', () =>
+  showsTheWhole('openai-chat', {
+    messages: [
+      { role: 'user', content: 'one' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'search', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'found' },
+      { role: 'user', content: 'two' },
+      { role: 'user', content: 'three' },
+      { role: 'assistant', content: 'four' },
+    ],
+    history: { maxMessages: 3 },
+    skipped: [],
+  }))
+
 it('[T6] takes no word that was said for an id', () => {
   const ids = new Map([['else', 'edw4']])
   const other = [{ content: 'x if y else z' }, { content: '[Omitted: edw4]' }]

@@ -80,6 +80,20 @@ describe('binary output', () => {
     expect(texts.map(withoutBinary)).toEqual(texts.map(() => undefined))
   })
 
+  it('[B8] stays within every tight limit, also one that is as long as its notice', () => {
+    for (let limit = 1; limit <= 120; limit++) {
+      const [text = ''] = outputs.map(([, output]) => output.slice(0, 20_000))
+      const policies = [
+        { maxChars: limit },
+        { maxBytes: limit },
+        { maxChars: limit, maxBytes: limit },
+      ]
+      for (const toolOutput of policies) {
+        expect(shown(text, { toolOutput }).length).toBeLessThanOrEqual(limit)
+      }
+    }
+  })
+
   it('[B8] stays within the limits of any size', () => {
     const limit = fc.integer({ min: 1, max: 4000 })
     const output = fc.constantFrom(...outputs.map(([, text]) => text.slice(0, 20_000)))

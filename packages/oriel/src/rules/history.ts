@@ -247,7 +247,7 @@ function firstLength(units: readonly Unit[], settings: CapSettings, size: number
 
 function cut(units: readonly Unit[], settings: CapSettings): readonly Unit[] {
   const fixed = fixedUnits(units, settings.isFixed)
-  const start = startOf(units, fixed, settings)
+  const start = Math.min(startOf(units, fixed, settings), unseenFrom(units))
   const first = units[start]
   const opener = first === undefined ? undefined : openersOf(units).get(first.turn)
   return units.slice(0, start).filter((unit) => unit !== opener && !fixed.has(unit))
@@ -282,6 +282,12 @@ function startOf(
   // Nothing opens this part of the conversation: begin at the next user message, if there is one.
   const next = units.findIndex((unit, index) => index > start && unit.isUser)
   return next === -1 ? start : next
+}
+
+/** Where an exchange stands that the model has not seen: nothing behind it leaves before it does, or the cut would move back once it is seen. */
+function unseenFrom(units: readonly Unit[]): number {
+  const newest = units.findLastIndex((unit) => unit.isAssistant)
+  return units[newest]?.isExchange === true ? newest : units.length
 }
 
 function sizeOf(units: readonly Unit[]): number {

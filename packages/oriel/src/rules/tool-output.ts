@@ -147,10 +147,12 @@ function withoutBytes(state: State, result: Result, text: string, limits: Limits
   const { shown } = state.derive(key, () => {
     const readable = withoutBinary(text)
     const notice = `\n[bytes left out of ${text.length} characters; expand ${id}]`
+    // A limit of 0 is none: without room beside the notice there is no form with it.
+    const { maxBytes, maxChars } = limits
+    const isTight = [maxBytes, maxChars].some((limit) => limit > 0 && limit <= notice.length)
+    if (readable === undefined || isTight) return { shown: undefined }
     const room = (limit: number): number => (limit === 0 ? 0 : limit - notice.length)
-    const within = { ...limits, maxBytes: room(limits.maxBytes), maxChars: room(limits.maxChars) }
-    const hasRoom = within.maxBytes >= 0 && within.maxChars >= 0
-    if (readable === undefined || !hasRoom) return { shown: undefined }
+    const within = { ...limits, maxBytes: room(maxBytes), maxChars: room(maxChars) }
     const part = isWithin(readable, within) ? readable : boundText(readable, within, id)
     return { shown: part + notice }
   })
