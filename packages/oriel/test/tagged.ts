@@ -149,9 +149,11 @@ export function isCheckpoint(text: string): boolean {
   return text.startsWith('[Previous conversation summary]')
 }
 
-/** Whether a text is the note that stands for messages which were folded away. */
+/** Whether a text is the note that stands for messages which were folded away; the user's instructions among them stand before it, word for word. */
 export function isDigest(text: string): boolean {
-  return /^\[\d+ earlier messages? left out/.test(text)
+  return /^(?:Standing instructions of the user[\s\S]*\n\n)?\[\d+ earlier messages? left out/.test(
+    text,
+  )
 }
 
 /** Every string in a value, in order. */
