@@ -49,6 +49,9 @@ interface Sized extends Contender {
   readonly size: number
 }
 
+/** What a contender took at one size. */
+type Measured = Timing & Pick<Sized, 'row' | 'size'>
+
 interface GrowingThread {
   readonly contender: Sized
   /** Store operations of the thread so far, as the cells of a row. */
@@ -111,7 +114,7 @@ report(
 )
 
 /** Writes the plot, and answers the line that shows it. */
-function plotOf(all: readonly (Timing & Sized)[]): string {
+function plotOf(all: readonly Measured[]): string {
   if (!settings.write) return ''
   const names = [...new Set(all.map(({ row }) => row))]
   const lines = names.map((name) => ({
@@ -144,7 +147,7 @@ async function raceAll() {
 
 /** Each preset is raced alone, because a heap with 100,000 messages slows down others. */
 async function racePresets() {
-  const threadTimings: (Timing & Sized)[] = []
+  const threadTimings: Measured[] = []
   const work: Row[] = []
   for (const preset of [undefined, ...presetNames]) {
     for (const tokens of [undefined, budget]) {
@@ -169,7 +172,13 @@ async function raceSized(
     clock: 'cpu',
     onRound: (done, of) => progress(`steps: round ${done} of ${of}`),
   })
-  return contenders.map((contender, index) => ({ ...contender, ...(results[index] as Timing) }))
+  // Without what was run: a thread of 100,000 messages takes hundreds of megabytes.
+  return contenders.map(
+    ({ row, size }, index): Measured => ({
+      ...{ row, size },
+      ...(results[index] as Timing),
+    }),
+  )
 }
 
 /** A conversation that a loop keeps itself, in the classes of each contender. */
@@ -299,7 +308,7 @@ function countingStore(store: Store, counts: { read: number; written: number }):
 }
 
 function rowsOf(
-  all: readonly (Timing & Sized)[],
+  all: readonly Measured[],
   columns: readonly number[],
   cell: (own: Timing, base: Timing) => Figure,
 ): readonly Row[] {
