@@ -186,13 +186,18 @@ function hasSettings(state: State, settings: ExpirySettings): boolean {
   return state.hasOwnSettings && state.visible.some(({ entry }) => entry.expiry !== undefined)
 }
 
-/** Whether nothing more will happen to a result: it never expires, or it has expired and its form is in force. */
+/**
+ * Whether nothing more will happen to a result for which no edit is proposed: it never expires, or it has expired and its form is in force,
+ * or no form is shorter than it. A summary may still come.
+ */
 function isDone({ state, ...work }: Work, result: Result, settings: readonly Expiry[]): boolean {
   if (result.isProtected) return false
   if (settings.length === 0) return true
   const due = firstDue({ state, ...work }, subjectOf(result), settings)
   if (due === undefined) return false
-  return state.blockEdit(result.item.entry.seq, result.block)?.rule === 'expiry'
+  const { mode: how, compact: form } = due.setting
+  const mayCome = how === 'compact' && form === 'summary'
+  return !mayCome || state.blockEdit(result.item.entry.seq, result.block)?.rule === 'expiry'
 }
 
 interface Work {
