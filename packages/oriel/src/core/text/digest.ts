@@ -1,7 +1,7 @@
 // Digest: one note that replaces folded messages, with counts, quotes, and how to expand them; and
 // the listing of files and commands.
 
-import { textOf } from '../log/block.ts'
+import { type Block, textOf } from '../log/block.ts'
 import type { MessageEntry } from '../log/entry.ts'
 import { isObject, type JsonObject } from '../log/json.ts'
 import { isCall } from '../state/exchange.ts'
@@ -77,7 +77,7 @@ export class Digest {
       }
     }
     if (entry.role === 'user') {
-      const quote = requestIn(textOf(blocks))
+      const quote = requestIn(blocks)
       if (quote !== '') this.#quotes = [...this.#quotes, { text: quote, seq }].slice(-keptRequests)
     }
     if (this.#first === '') this.#first = entry.id
@@ -124,11 +124,18 @@ export class Digest {
   }
 }
 
+/** Cache: messages are immutable, and a budget folds the same ones at every step. */
+const requests = new WeakMap<readonly Block[], string>()
+
 /** What a message asks for, without the standing instructions in it: these are kept elsewhere, as long as they hold. */
-function requestIn(text: string): string {
-  const start = head(text, requestLength)
+function requestIn(blocks: readonly Block[]): string {
+  const known = requests.get(blocks)
+  if (known !== undefined) return known
+  const start = head(textOf(blocks), requestLength)
   const rest = directivesIn(start).reduce((left, found) => left.replace(found.text, ' '), start)
-  return head(oneLine(rest), keptLength)
+  const request = head(oneLine(rest), keptLength)
+  requests.set(blocks, request)
+  return request
 }
 
 /** True if models may no longer read the message at `seq`; 0 means the source is unknown. */
